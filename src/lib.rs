@@ -1,0 +1,7 @@
+//! klog: Apache Kafka's log as an embeddable library.
+#![warn(rustdoc::all)]
+
+pub mod error;
+pub mod types;
+
+pub use error::{Error, ErrorKind, Result};
