@@ -488,7 +488,9 @@ mod tests {
 
     #[test]
     fn a_full_disk_and_missing_descriptors_are_told_apart_from_other_io_errors() {
-        let of = |errno| Error::from_io("write", Path::new("/x"), &std::io::Error::from_raw_os_error(errno)).kind();
+        let of = |errno| {
+            Error::from_io("write", Path::new("/x"), &std::io::Error::from_raw_os_error(errno)).kind()
+        };
         assert_eq!(of(libc::ENOSPC), ErrorKind::NoSpace);
         assert_eq!(of(libc::EDQUOT), ErrorKind::NoSpace);
         assert_eq!(of(libc::EMFILE), ErrorKind::NoFiles);

@@ -2,6 +2,7 @@
 #![warn(rustdoc::all)]
 
 pub mod error;
+pub mod io;
 pub mod types;
 
 pub use error::{Error, ErrorKind, Result};

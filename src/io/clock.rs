@@ -1,0 +1,53 @@
+//! Wall time as a seam, so that tests and `klog_tick` decide what time it is.
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::types::TimestampMs;
+
+/// Tells the wall time.
+pub trait Clock: Send + Sync + Debug {
+    /// Milliseconds since 1970-01-01 UTC.
+    fn now(&self) -> TimestampMs;
+}
+
+/// The system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> TimestampMs {
+        // A clock before 1970 reads as 0: record timestamps below 0 do not exist.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        TimestampMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// A clock that shows `now`.
+    #[must_use]
+    pub fn new(now: TimestampMs) -> Self {
+        Self(AtomicI64::new(now.0))
+    }
+
+    /// Sets the time, forwards or backwards.
+    pub fn set(&self, now: TimestampMs) {
+        self.0.store(now.0, Ordering::SeqCst);
+    }
+
+    /// Moves the time by `ms`.
+    pub fn advance(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> TimestampMs {
+        TimestampMs(self.0.load(Ordering::SeqCst))
+    }
+}

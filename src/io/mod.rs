@@ -1,0 +1,194 @@
+//! The only code that meets the operating system: files, directories, locks, clocks.
+//!
+//! Everything above works through two seams, [`FileSystem`] and [`Clock`]. Behind the first stand three
+//! implementations: [`RealFs`] (thin over libc), [`OverlayFs`] (another file system for reading, memory for every
+//! change: how klog looks without writing) and, with the feature `sim`, `SimFs` (an in-memory disk that forgets what
+//! was not synced, fails on demand and counts).
+//!
+//! Promises: errors name the action and the path and keep the errno; a write either stores all bytes or answers an
+//! error (some bytes may then be on the disk, the caller cuts them back); no call is retried after a failed sync; every
+//! descriptor is close-on-exec; nothing is mapped for writing. Implements design.md 3, c-abi.md 1.11 and 1.12.
+#![allow(clippy::disallowed_methods)] // this is the place that the rule keeps free
+
+mod clock;
+mod mapping;
+mod overlay;
+mod real;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim;
+
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::types::TimestampMs;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use mapping::Mapping;
+pub use overlay::OverlayFs;
+pub use real::RealFs;
+#[cfg(any(test, feature = "sim"))]
+pub use sim::SimFs;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// For reading; it must exist.
+    Read,
+    /// For reading and writing; it must exist.
+    ReadWrite,
+    /// For reading and writing; created empty if it does not exist.
+    Create,
+    /// For reading and writing; created, or emptied if it exists.
+    Truncate,
+}
+
+/// What an entry of a directory is, symbolic links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// Anything else: a socket, a device, a dangling link.
+    Other,
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name without its directory; any bytes.
+    pub name: OsString,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// What is known of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Length in bytes.
+    pub len: u64,
+    /// Time of the last modification of the content.
+    pub modified: TimestampMs,
+    /// Device and inode: equal for two names of one file or directory.
+    pub identity: (u64, u64),
+}
+
+/// An open file. All calls may run at the same time from any thread.
+pub trait File: Send + Sync + Debug {
+    /// Reads at `position` until `buf` is full or the file ends; the number of bytes read.
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<usize>;
+    /// Writes all of `buf` at `position`. On an error any prefix of it may have been stored.
+    fn write_at(&self, buf: &[u8], position: u64) -> Result<()>;
+    /// The length in bytes.
+    fn len(&self) -> Result<u64>;
+    /// Whether the file has no bytes.
+    fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Cuts the file, or extends it with zeros.
+    fn set_len(&self, len: u64) -> Result<()>;
+    /// Makes content and length durable. After a failure the content must be taken for lost (hard-cases.md HC41).
+    fn sync(&self) -> Result<()>;
+    /// The first `len` bytes as memory, for reading. The file must be that long at least.
+    fn map(&self, len: u64) -> Result<Mapping>;
+    /// The descriptor, where there is one.
+    fn raw_fd(&self) -> Option<std::os::fd::RawFd>;
+}
+
+/// An exclusive lock on a file, held until this is dropped. Dropping removes the file, then unlocks.
+pub trait FileLock: Send + Sync + Debug {}
+
+/// A file system. All calls may run at the same time from any thread.
+pub trait FileSystem: Send + Sync + Debug {
+    /// Opens a regular file.
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>>;
+    /// Makes one directory; its parent exists. An existing directory is not an error.
+    fn create_dir(&self, path: &Path) -> Result<()>;
+    /// The entries of a directory, in no order.
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>>;
+    /// What a path leads to; an error with ENOENT if nothing.
+    fn stat(&self, path: &Path) -> Result<Stat>;
+    /// The path without symbolic links and `..`.
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
+    /// Renames a file or directory, replacing a file of the new name, atomically.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Removes a file.
+    fn remove_file(&self, path: &Path) -> Result<()>;
+    /// Removes an empty directory.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, dir: &Path) -> Result<()>;
+    /// Sets the modification time of a file.
+    fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()>;
+    /// Creates `path` if need be and takes an exclusive lock on it without waiting; `None` if another owner has it.
+    fn lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>>;
+}
+
+/// Whether anything is at `path`.
+pub fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
+    match fs.stat(path) {
+        Ok(_) => Ok(true),
+        Err(e) if e.is_not_found() => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// The whole content of a file; `None` if it does not exist. For small files: all of it is held in memory.
+pub fn read_file(fs: &dyn FileSystem, path: &Path) -> Result<Option<Vec<u8>>> {
+    let file = match fs.open(path, OpenMode::Read) {
+        Ok(file) => file,
+        Err(e) if e.is_not_found() => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let mut content = vec![0; crate::types::to_usize(file.len()?)];
+    let read = file.read_at(&mut content, 0)?;
+    content.truncate(read);
+    Ok(Some(content))
+}
+
+/// Removes a file; that it is not there is fine. Whether it was.
+pub fn remove_file_if_exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
+    match fs.remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.is_not_found() => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Makes a directory and those above it that are missing, each made durable in its parent (manager.md 1.3 step 2).
+pub fn create_dir_all(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    if exists(fs, path)? {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        create_dir_all(fs, parent)?;
+    }
+    fs.create_dir(path)?;
+    match parent {
+        Some(parent) => fs.sync_dir(parent),
+        None => Ok(()),
+    }
+}
+
+/// Replaces a small file so that a power cut leaves the old or the new content, never a mixture: write `NAME.tmp`,
+/// sync, rename, sync the directory (records.md 10.6).
+pub fn replace_file(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<()> {
+    let mut tmp = path.as_os_str().to_owned();
+    tmp.push(".tmp");
+    let tmp = PathBuf::from(tmp);
+    let file = fs.open(&tmp, OpenMode::Truncate)?;
+    file.write_at(content, 0)?;
+    file.sync()?;
+    drop(file);
+    fs.rename(&tmp, path)?;
+    match path.parent() {
+        Some(dir) => fs.sync_dir(dir),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,300 @@
+//! The operating system's files, thin over std and libc.
+
+use std::fs;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::{DirEntry, EntryKind, File, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use crate::error::{Error, Result};
+use crate::types::{TimestampMs, to_usize};
+
+/// The operating system's file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealFs;
+
+#[derive(Debug)]
+struct RealFile {
+    file: fs::File,
+    /// The name at opening, for messages.
+    path: Box<Path>,
+}
+
+fn kind_of(metadata: &fs::Metadata) -> EntryKind {
+    if metadata.is_file() {
+        EntryKind::File
+    } else if metadata.is_dir() {
+        EntryKind::Dir
+    } else {
+        EntryKind::Other
+    }
+}
+
+/// Milliseconds of a file time, cut as Java's `File.lastModified` cuts them.
+fn modified_ms(metadata: &fs::Metadata) -> TimestampMs {
+    TimestampMs(metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000))
+}
+
+impl File for RealFile {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<usize> {
+        let mut done = 0;
+        while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, position + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::from_io("read", &self.path, &e).at_position(position)),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, buf: &[u8], position: u64) -> Result<()> {
+        self.file
+            .write_all_at(buf, position)
+            .map_err(|e| Error::from_io("write", &self.path, &e).at_position(position))
+    }
+
+    fn len(&self) -> Result<u64> {
+        let metadata = self.file.metadata().map_err(|e| Error::from_io("stat", &self.path, &e))?;
+        Ok(metadata.len())
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.file.set_len(len).map_err(|e| Error::from_io("resize", &self.path, &e).at_position(len))
+    }
+
+    fn sync(&self) -> Result<()> {
+        // fdatasync: it covers the length, and nothing here depends on other metadata.
+        self.file.sync_data().map_err(|e| Error::from_io("sync", &self.path, &e))
+    }
+
+    fn map(&self, len: u64) -> Result<Mapping> {
+        if len == 0 {
+            return Ok(Mapping::from_bytes(Vec::new()));
+        }
+        // SAFETY: the mapping is read-only and not longer than the file, which `map` requires of its caller. klog
+        // itself never cuts a file that is mapped; readers check the length before they touch a mapping of a file that
+        // another process may cut (HC42). The bytes are only ever read as plain bytes, so a concurrent change can give
+        // wrong bytes, which checksums find, but no invalid value.
+        let map = unsafe { memmap2::MmapOptions::new().len(to_usize(len)).map(&self.file) };
+        map.map(Mapping::from_mmap).map_err(|e| Error::from_io("map", &self.path, &e))
+    }
+
+    fn raw_fd(&self) -> Option<RawFd> {
+        Some(self.file.as_raw_fd())
+    }
+}
+
+impl FileSystem for RealFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true);
+        match mode {
+            OpenMode::Read => {}
+            OpenMode::ReadWrite => {
+                options.write(true);
+            }
+            OpenMode::Create => {
+                options.write(true).create(true);
+            }
+            OpenMode::Truncate => {
+                options.write(true).create(true).truncate(true);
+            }
+        }
+        let file = options.open(path).map_err(|e| Error::from_io("open", path, &e))?;
+        Ok(Arc::new(RealFile { file, path: path.into() }))
+    }
+
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        match fs::create_dir(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            other => other.map_err(|e| Error::from_io("create directory", path, &e)),
+        }
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        let fail = |e: std::io::Error| Error::from_io("list", dir, &e);
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(dir).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let kind = match entry.file_type().map_err(fail)? {
+                t if t.is_file() => EntryKind::File,
+                t if t.is_dir() => EntryKind::Dir,
+                t if t.is_symlink() => fs::metadata(entry.path()).map_or(EntryKind::Other, |m| kind_of(&m)),
+                _ => EntryKind::Other,
+            };
+            entries.push(DirEntry { name: entry.file_name(), kind });
+        }
+        Ok(entries)
+    }
+
+    fn stat(&self, path: &Path) -> Result<Stat> {
+        let metadata = fs::metadata(path).map_err(|e| Error::from_io("stat", path, &e))?;
+        Ok(Stat {
+            kind: kind_of(&metadata),
+            len: metadata.len(),
+            modified: modified_ms(&metadata),
+            identity: (metadata.dev(), metadata.ino()),
+        })
+    }
+
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
+        fs::canonicalize(path).map_err(|e| Error::from_io("resolve", path, &e))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::rename(from, to).map_err(|e| {
+            Error::from_io("rename", from, &e).context(format_args!("renaming to {}", to.display()))
+        })
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        fs::remove_file(path).map_err(|e| Error::from_io("remove", path, &e))
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        fs::remove_dir(path).map_err(|e| Error::from_io("remove directory", path, &e))
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        let file = fs::File::open(dir).map_err(|e| Error::from_io("open directory", dir, &e))?;
+        file.sync_all().map_err(|e| Error::from_io("sync directory", dir, &e))
+    }
+
+    fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()> {
+        let fail = |e: std::io::Error| Error::from_io("set the time of", path, &e);
+        let file = fs::File::open(path).map_err(fail)?;
+        let time = UNIX_EPOCH + Duration::from_millis(u64::try_from(time.0).unwrap_or(0));
+        file.set_modified(time).map_err(fail)
+    }
+
+    fn lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        loop {
+            let file = fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .map_err(|e| Error::from_io("open lock file", path, &e))?;
+            if !try_lock_whole_file(&file).map_err(|e| Error::from_io("lock", path, &e))? {
+                return Ok(None);
+            }
+            // The owner before us may have removed the file between our open and our lock; a lock on a file without a
+            // name protects nothing (manager.md 1.5).
+            let held = file.metadata().map_err(|e| Error::from_io("stat", path, &e))?;
+            match fs::metadata(path) {
+                Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
+                    return Ok(Some(Box::new(OfdLock { _file: file, path: path.to_path_buf() })));
+                }
+                Ok(_) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::from_io("stat", path, &e)),
+            }
+        }
+    }
+}
+
+/// An open-file-description lock: it conflicts with a JVM's lock on the same file, in this process and in others, and
+/// does not vanish when something else in this process closes the file.
+#[derive(Debug)]
+struct OfdLock {
+    _file: fs::File,
+    path: PathBuf,
+}
+
+impl FileLock for OfdLock {}
+
+impl Drop for OfdLock {
+    fn drop(&mut self) {
+        // Kafka removes the file too; that it is gone already is fine. Closing the descriptor unlocks.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn try_lock_whole_file(file: &fs::File) -> std::io::Result<bool> {
+    // SAFETY: all fields of flock are integers, for which zero is a value.
+    let mut range: libc::flock = unsafe { std::mem::zeroed() };
+    range.l_type = libc::F_WRLCK as libc::c_short;
+    range.l_whence = libc::SEEK_SET as libc::c_short;
+    // Start 0 and length 0: to the end of the file however it grows, the range that Java locks.
+    // SAFETY: the descriptor is open for the duration of the call, and `range` outlives it.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const range) };
+    if answer == 0 {
+        return Ok(true);
+    }
+    let error = std::io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::EACCES) => Ok(false),
+        _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_excludes_another_owner_also_by_another_path_and_leaves_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("d");
+        RealFs.create_dir(&path).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let held = RealFs.lock(&path.join(".lock")).unwrap();
+        assert!(held.is_some());
+        assert!(RealFs.lock(&path.join(".lock")).unwrap().is_none());
+        assert!(RealFs.lock(&link.join(".lock")).unwrap().is_none());
+        drop(held);
+        assert!(!path.join(".lock").exists());
+        assert!(RealFs.lock(&path.join(".lock")).unwrap().is_some());
+    }
+
+    #[test]
+    fn the_real_and_the_simulated_disk_answer_alike() {
+        let dir = tempfile::tempdir().unwrap();
+        let sim = super::super::SimFs::new();
+        let answers = |fs: &dyn FileSystem, root: &Path| -> Vec<String> {
+            let mut said = Vec::new();
+            let mut say = |what: &str, answer: Result<String>| {
+                said.push(match answer {
+                    Ok(text) => format!("{what}: {text}"),
+                    Err(e) => format!("{what}: errno {:?}", e.os_errno()),
+                });
+            };
+            let p = |name: &str| root.join(name);
+            say("no file", fs.open(&p("a"), OpenMode::Read).map(|_| String::new()));
+            say("no dir", fs.open(&p("x/a"), OpenMode::Create).map(|_| String::new()));
+            say("mkdir", fs.create_dir(&p("d")).map(|()| String::new()));
+            say("mkdir again", fs.create_dir(&p("d")).map(|()| String::new()));
+            say("open a directory", fs.open(&p("d"), OpenMode::ReadWrite).map(|_| String::new()));
+            let file = fs.open(&p("d/a"), OpenMode::Create).unwrap();
+            say("write with a gap", file.write_at(b"abc", 5).map(|()| String::new()));
+            say("read", crate::io::read_file(fs, &p("d/a")).map(|c| format!("{c:?}")));
+            say("remove a full directory", fs.remove_dir(&p("d")).map(|()| String::new()));
+            say("rename", fs.rename(&p("d/a"), &p("d/b")).map(|()| String::new()));
+            say("write under the new name", file.write_at(b"z", 0).map(|()| String::new()));
+            say("read renamed", crate::io::read_file(fs, &p("d/b")).map(|c| format!("{c:?}")));
+            say("rename nothing", fs.rename(&p("d/a"), &p("d/c")).map(|()| String::new()));
+            say("remove", fs.remove_file(&p("d/b")).map(|()| String::new()));
+            say("remove again", fs.remove_file(&p("d/b")).map(|()| String::new()));
+            say("remove a directory as a file", fs.remove_file(&p("d")).map(|()| String::new()));
+            say("list", fs.list(&p("d")).map(|l| format!("{l:?}")));
+            say("rmdir", fs.remove_dir(&p("d")).map(|()| String::new()));
+            said
+        };
+        assert_eq!(answers(&RealFs, dir.path()), answers(&sim, Path::new("/")));
+    }
+
+    #[test]
+    fn a_mapping_shows_the_bytes_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = RealFs.open(&dir.path().join("a"), OpenMode::Create).unwrap();
+        assert!(file.map(0).unwrap().is_empty());
+        file.write_at(b"hello", 0).unwrap();
+        assert_eq!(&*file.map(4).unwrap(), b"hell");
+    }
+}
