@@ -1,5 +1,6 @@
 //! klog: Apache Kafka's log as an embeddable library.
 #![warn(rustdoc::all)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
 pub mod error;
 pub mod io;

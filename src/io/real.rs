@@ -215,6 +215,7 @@ impl Drop for OfdLock {
     }
 }
 
+#[allow(clippy::cast_possible_truncation)] // constants of libc, all small
 fn try_lock_whole_file(file: &fs::File) -> std::io::Result<bool> {
     // SAFETY: all fields of flock are integers, for which zero is a value.
     let mut range: libc::flock = unsafe { std::mem::zeroed() };
