@@ -1,7 +1,16 @@
 //! klog: Apache Kafka's log as an embeddable library.
 #![warn(rustdoc::all)]
-#![cfg_attr(test, allow(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap,
+        clippy::format_push_string
+    )
+)]
 
+pub mod config;
 pub mod error;
 pub mod io;
 pub mod types;
