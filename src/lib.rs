@@ -12,6 +12,7 @@
 
 pub mod config;
 pub mod error;
+pub mod format;
 pub mod io;
 pub mod types;
 

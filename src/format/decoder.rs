@@ -1,0 +1,321 @@
+//! The records of a batch, one after the other. Implements records.md 2.9-2.11, 4.3-4.6.
+//!
+//! Records of an uncompressed batch are read where they lie. A compressed batch is decompressed as records are asked
+//! for: memory grows with what was really read, never with what a header claims, and a body above the limit is an error
+//! before it is decompressed.
+
+use super::batch::{Batch, BatchHeader, TimestampType, increment_sequence};
+use super::codec::{Codec, Decompressor, Lz4Header};
+use super::legacy::{self, InnerMessage};
+use super::record::{BatchFacts, Body, Record, RecordParts, parse_body};
+use super::varint::{MAX_VARINT_BYTES, read_varint};
+use crate::error::{Error, Result};
+use crate::types::{LeaderEpoch, Offset, TimestampMs};
+
+/// How many bytes are decompressed at a time beyond what the next record needs.
+pub(super) const STEP_BYTES: usize = 32 * 1024;
+
+/// The largest body of a record in a compressed batch, where no smaller limit is set (records.md 2.10).
+pub const MAX_BODY_BYTES: usize = 2_147_483_639;
+
+/// Decodes batches, one at a time, reusing its buffers. It borrows nothing: the bytes of the batch are given with each
+/// call, and must be the same until the next [`RecordDecoder::begin`].
+pub struct RecordDecoder {
+    decompressor: Decompressor,
+    /// Decompressed bytes; records point into it when the batch is compressed.
+    inflated: Vec<u8>,
+    inflating: bool,
+    /// Where the next record begins, in `inflated` or in the batch.
+    at: usize,
+    max_body_bytes: usize,
+    facts: BatchFacts,
+    left: Left,
+}
+
+/// What is left of the batch that was begun.
+#[derive(Clone, Copy)]
+enum Left {
+    Nothing,
+    /// Magic 2: so many records, at least one.
+    Records(i32),
+    /// A single message of magic 0 or 1.
+    Message,
+    /// Inner messages of a compressed wrapper; `shift` is added to their offsets.
+    Inner {
+        shift: i64,
+        met_any: bool,
+    },
+}
+
+impl Default for RecordDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RecordDecoder {
+    /// A decoder without a batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            decompressor: Decompressor::new(),
+            inflated: Vec::new(),
+            inflating: false,
+            at: 0,
+            max_body_bytes: MAX_BODY_BYTES,
+            facts: BatchFacts {
+                timestamp_type: TimestampType::None,
+                leader_epoch: LeaderEpoch::NONE,
+                is_control: false,
+                is_transactional: false,
+            },
+            left: Left::Nothing,
+        }
+    }
+
+    /// Bodies of compressed records above `bytes` are INVALID_RECORD from now on (`max.decompressed.message.bytes`).
+    pub fn set_max_body_bytes(&mut self, bytes: usize) {
+        self.max_body_bytes = bytes;
+    }
+
+    /// Begins with a batch. Its checksum is not checked here.
+    pub fn begin(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.inflated.clear();
+        self.begin_behind(batch)
+    }
+
+    /// Begins with a batch, keeping what was decompressed of those before: places of their records stay good.
+    pub fn begin_behind(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let header = batch.header();
+        self.left = Left::Nothing;
+        self.inflating = header.attributes.is_compressed();
+        self.at = if self.inflating { self.inflated.len() } else { 0 };
+        self.facts = BatchFacts {
+            timestamp_type: header.timestamp_type(),
+            leader_epoch: header.leader_epoch,
+            is_control: header.attributes.is_control(),
+            is_transactional: header.attributes.is_transactional(),
+        };
+        self.left = if header.is_v2() { self.begin_v2(batch)? } else { self.begin_legacy(batch)? };
+        Ok(())
+    }
+
+    fn begin_v2(&mut self, batch: &Batch<'_>) -> Result<Left> {
+        let header = batch.header();
+        let count = header.record_count;
+        if count < 0 {
+            return Err(invalid(header, format_args!("has the record count {count}")));
+        }
+        // With no record the rest is not looked at, not even whether it opens (records.md 2.11, 5.7).
+        if count == 0 {
+            return Ok(Left::Nothing);
+        }
+        match header.attributes.codec()? {
+            Codec::None => self.at = batch.bytes().len() - batch.records_bytes().len(),
+            codec => self.decompressor.begin(codec, Lz4Header::Checked, batch.records_bytes())?,
+        }
+        Ok(Left::Records(count))
+    }
+
+    fn begin_legacy(&mut self, batch: &Batch<'_>) -> Result<Left> {
+        if !self.inflating {
+            return Ok(Left::Message);
+        }
+        let shift = legacy::wrapper_shift(batch, &mut self.decompressor)?;
+        legacy::open_wrapper(batch, &mut self.decompressor)?;
+        Ok(Left::Inner { shift, met_any: false })
+    }
+
+    /// The next record, or `None` after the last. `batch` is the one that was begun. After an error the rest of the
+    /// batch is given up.
+    #[inline]
+    pub fn next<'a>(&'a mut self, batch: &Batch<'a>) -> Result<Option<Record<'a>>> {
+        if self.inflating && self.at >= STEP_BYTES {
+            self.discard_consumed();
+        }
+        let Some(parts) = self.next_parts(batch)? else { return Ok(None) };
+        let buffer = if self.inflating { &self.inflated } else { batch.bytes() };
+        Ok(Some(parts.of(buffer, &self.facts)))
+    }
+
+    /// As [`Self::next`], with the record's bytes as places: in [`Self::inflated`] if [`Self::is_inflating`], else in
+    /// the batch. Decompressed bytes stay until [`Self::discard_consumed`] or the next batch.
+    #[inline]
+    pub fn next_parts(&mut self, batch: &Batch<'_>) -> Result<Option<RecordParts>> {
+        let answer = match self.left {
+            Left::Nothing => return Ok(None),
+            Left::Records(left) => self.next_record(batch, left),
+            Left::Message => {
+                self.left = Left::Nothing;
+                let header = batch.header();
+                legacy::parse_message(batch.bytes(), 0)
+                    .map(|m| Some(m.at(header.base_offset, header.max_timestamp)))
+            }
+            Left::Inner { shift, met_any } => self.next_inner(batch, shift, met_any),
+        };
+        if answer.is_err() {
+            self.left = Left::Nothing;
+        }
+        answer
+    }
+
+    /// Forgets decompressed bytes of records that were given out. Places given before mean nothing afterwards.
+    pub fn discard_consumed(&mut self) {
+        if self.inflating {
+            self.inflated.drain(..self.at);
+            self.at = 0;
+        } else {
+            self.inflated.clear();
+        }
+    }
+
+    /// Whether the records of the batch begun last lie in [`Self::inflated`].
+    #[must_use]
+    pub fn is_inflating(&self) -> bool {
+        self.inflating
+    }
+
+    /// The decompressed bytes.
+    #[must_use]
+    pub fn inflated(&self) -> &[u8] {
+        &self.inflated
+    }
+
+    /// What all records of the batch begun last share.
+    #[must_use]
+    pub fn facts(&self) -> &BatchFacts {
+        &self.facts
+    }
+
+    #[inline]
+    fn next_record(&mut self, batch: &Batch<'_>, left: i32) -> Result<Option<RecordParts>> {
+        let body = if self.inflating { self.inflated_body(batch)? } else { self.plain_body(batch)? };
+        let header = batch.header();
+        let offset = header.base_offset + i64::from(body.offset_delta);
+        let timestamp = if header.attributes.is_log_append_time() {
+            header.max_timestamp
+        } else {
+            TimestampMs(header.base_timestamp.0.wrapping_add(body.timestamp_delta))
+        };
+        let sequence = if header.base_sequence < 0 {
+            -1
+        } else {
+            increment_sequence(header.base_sequence, body.offset_delta)
+        };
+        if left > 1 {
+            self.left = Left::Records(left - 1);
+        } else {
+            self.left = Left::Nothing;
+            self.ensure_exhausted(batch)?;
+        }
+        Ok(Some(body.at(offset, timestamp, sequence)))
+    }
+
+    #[inline]
+    fn plain_body(&mut self, batch: &Batch<'_>) -> Result<Body> {
+        let rest = batch.bytes().get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Err(premature(batch.header()));
+        }
+        let (len, n) = read_varint(rest)?;
+        let start = self.at + n;
+        let body =
+            usize::try_from(len).ok().and_then(|len| batch.bytes().get(start..start.checked_add(len)?));
+        let body = body.ok_or_else(|| {
+            invalid(batch.header(), format_args!("has a record of {len} bytes, {} are left", rest.len() - n))
+        })?;
+        self.at = start + body.len();
+        parse_body(body, start)
+    }
+
+    fn inflated_body(&mut self, batch: &Batch<'_>) -> Result<Body> {
+        self.inflate(batch.records_bytes(), MAX_VARINT_BYTES)?;
+        let rest = self.inflated.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Err(premature(batch.header()));
+        }
+        let (len, n) = read_varint(rest)?;
+        let len = usize::try_from(len)
+            .map_err(|_| invalid(batch.header(), format_args!("has a record of {len} bytes")))?;
+        if len > self.max_body_bytes {
+            return Err(invalid(
+                batch.header(),
+                format_args!("has a record of {len} bytes, above the limit of {}", self.max_body_bytes),
+            ));
+        }
+        let start = self.at + n;
+        self.inflate(batch.records_bytes(), n + len)?;
+        let body = self.inflated.get(start..start + len).ok_or_else(|| premature(batch.header()))?;
+        self.at = start + len;
+        parse_body(body, start)
+    }
+
+    /// Decompresses until `wanted` bytes follow `at`, or to the end of the stream.
+    fn inflate(&mut self, compressed: &[u8], wanted: usize) -> Result<()> {
+        loop {
+            let missing = wanted.saturating_sub(self.inflated.len() - self.at);
+            if missing == 0 {
+                return Ok(());
+            }
+            let step = missing.clamp(STEP_BYTES, 32 * STEP_BYTES);
+            if self.decompressor.read_into(compressed, &mut self.inflated, step)? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn ensure_exhausted(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let left = if self.inflating {
+            self.inflate(batch.records_bytes(), 1)?;
+            self.inflated.len() - self.at
+        } else {
+            batch.bytes().len() - self.at
+        };
+        if left == 0 {
+            return Ok(());
+        }
+        let count = batch.header().record_count;
+        Err(invalid(batch.header(), format_args!("has bytes left behind its {count} records")))
+    }
+
+    fn next_inner(&mut self, batch: &Batch<'_>, shift: i64, met_any: bool) -> Result<Option<RecordParts>> {
+        let header = batch.header();
+        let compressed = legacy::wrapper_value(batch)?;
+        self.inflate(compressed, super::batch::PREFIX_BYTES)?;
+        let rest = self.inflated.get(self.at..).unwrap_or_default();
+        let size = legacy::inner_size(rest, self.max_body_bytes)?;
+        let whole = match size {
+            Some(size) => {
+                self.inflate(compressed, size)?;
+                self.inflated.get(self.at..self.at + size)
+            }
+            None => None,
+        };
+        // A partial message ends the wrapper silently; a wrapper without any message is wrong (records.md 4.3).
+        let Some(whole) = whole else {
+            self.left = Left::Nothing;
+            if met_any {
+                return Ok(None);
+            }
+            return Err(invalid(header, format_args!("is a compressed wrapper without an inner message")));
+        };
+        let inner = InnerMessage::read(whole, header.magic)?;
+        let message = legacy::parse_message(whole, self.at)?;
+        self.at += whole.len();
+        self.left = Left::Inner { shift, met_any: true };
+        let timestamp =
+            if header.attributes.is_log_append_time() { header.max_timestamp } else { inner.timestamp };
+        Ok(Some(message.at(Offset(inner.offset) + shift, timestamp)))
+    }
+}
+
+#[cold]
+fn invalid(header: &BatchHeader, what: std::fmt::Arguments<'_>) -> Error {
+    Error::invalid_record(format!("the batch at offset {} {what}", header.base_offset))
+        .at_offset(header.base_offset)
+}
+
+#[cold]
+fn premature(header: &BatchHeader) -> Error {
+    invalid(header, format_args!("ends before the last of its {} records", header.record_count))
+}

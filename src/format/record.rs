@@ -1,0 +1,278 @@
+//! One record: as a caller sees it, and its body in a batch of magic 2. Implements records.md 2.8, 2.9.
+
+use super::batch::TimestampType;
+use super::varint::{read_varint, read_varlong};
+use crate::error::{Error, Result};
+use crate::types::{LeaderEpoch, Offset, TimestampMs};
+
+/// A record as it is read. Bytes are borrowed from the buffer it was decoded from.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Its place in the log.
+    pub offset: Offset,
+    /// Its time; -1 for none. With log-append time that of the batch.
+    pub timestamp: TimestampMs,
+    /// Whose time that is.
+    pub timestamp_type: TimestampType,
+    /// The key; `None` is null, which differs from empty.
+    pub key: Option<&'a [u8]>,
+    /// The value; `None` is null: a tombstone.
+    pub value: Option<&'a [u8]>,
+    /// The headers, in order.
+    pub headers: Headers<'a>,
+    /// Leader epoch of its batch, -1 for none.
+    pub leader_epoch: LeaderEpoch,
+    /// Its sequence number, -1 for none.
+    pub sequence: i32,
+    /// Whether it is a control record, which is not data of any producer.
+    pub is_control: bool,
+    /// Whether it belongs to a transaction.
+    pub is_transactional: bool,
+}
+
+/// One header of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// Its name; Kafka stores UTF-8 but does not check it.
+    pub key: &'a [u8],
+    /// Its value; `None` is null.
+    pub value: Option<&'a [u8]>,
+}
+
+/// The headers of a record: an iterator over bytes that were checked when the record was decoded. It is `Copy` as the
+/// record is: a copy iterates for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Headers<'a> {
+    bytes: &'a [u8],
+    count: u32,
+}
+
+impl Headers<'_> {
+    /// How many are left.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether none are left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+#[allow(clippy::copy_iterator)] // as a slice: a copy is another look at the same bytes
+impl<'a> Iterator for Headers<'a> {
+    type Item = Header<'a>;
+
+    fn next(&mut self) -> Option<Header<'a>> {
+        self.count = self.count.checked_sub(1)?;
+        let (header, rest) = read_header(self.bytes).ok()?;
+        self.bytes = rest;
+        Some(header)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), Some(self.len()))
+    }
+}
+
+impl ExactSizeIterator for Headers<'_> {}
+
+/// Bytes of a record as their place in the buffer that it was decoded from: places stay good when the buffer moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    /// Null, as a key or value.
+    const NULL: Self = Self { start: u32::MAX, len: 0 };
+
+    pub(super) fn new(start: usize, len: usize) -> Option<Self> {
+        Some(Self {
+            start: u32::try_from(start).ok().filter(|&s| s != u32::MAX)?,
+            len: u32::try_from(len).ok()?,
+        })
+    }
+
+    /// The bytes in `buffer`; `None` is null.
+    #[must_use]
+    pub fn of(self, buffer: &[u8]) -> Option<&[u8]> {
+        if self == Self::NULL {
+            return None;
+        }
+        let start = self.start as usize;
+        buffer.get(start..start + self.len as usize)
+    }
+}
+
+/// A decoded record with its bytes as places.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordParts {
+    /// Its place in the log.
+    pub offset: Offset,
+    /// Its time, as a reader sees it.
+    pub timestamp: TimestampMs,
+    /// The key.
+    pub key: Span,
+    /// The value.
+    pub value: Span,
+    headers: Span,
+    header_count: u32,
+    /// Its sequence number, -1 for none.
+    pub sequence: i32,
+}
+
+/// What all records of a batch share.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchFacts {
+    /// Whose time the timestamps are.
+    pub timestamp_type: TimestampType,
+    /// Leader epoch, -1 for none.
+    pub leader_epoch: LeaderEpoch,
+    /// Whether the records are control records.
+    pub is_control: bool,
+    /// Whether the records belong to a transaction.
+    pub is_transactional: bool,
+}
+
+impl RecordParts {
+    /// The record with its bytes in `buffer`, the one it was decoded from.
+    #[must_use]
+    #[inline]
+    pub fn of<'a>(&self, buffer: &'a [u8], facts: &BatchFacts) -> Record<'a> {
+        Record {
+            offset: self.offset,
+            timestamp: self.timestamp,
+            timestamp_type: facts.timestamp_type,
+            key: self.key.of(buffer),
+            value: self.value.of(buffer),
+            headers: Headers { bytes: self.headers.of(buffer).unwrap_or_default(), count: self.header_count },
+            leader_epoch: facts.leader_epoch,
+            sequence: self.sequence,
+            is_control: facts.is_control,
+            is_transactional: facts.is_transactional,
+        }
+    }
+
+    /// A message of magic 0 or 1: no headers, no sequence.
+    pub(super) fn legacy(
+        offset: Offset,
+        timestamp: TimestampMs,
+        key: Option<Span>,
+        value: Option<Span>,
+    ) -> Self {
+        Self {
+            offset,
+            timestamp,
+            key: key.unwrap_or(Span::NULL),
+            value: value.unwrap_or(Span::NULL),
+            headers: Span::default(),
+            header_count: 0,
+            sequence: -1,
+        }
+    }
+}
+
+/// The fields of a record's body, relative to its batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Body {
+    pub(super) timestamp_delta: i64,
+    pub(super) offset_delta: i32,
+    pub(super) key: Span,
+    pub(super) value: Span,
+    headers: Span,
+    header_count: u32,
+}
+
+impl Body {
+    pub(super) fn at(self, offset: Offset, timestamp: TimestampMs, sequence: i32) -> RecordParts {
+        RecordParts {
+            offset,
+            timestamp,
+            key: self.key,
+            value: self.value,
+            headers: self.headers,
+            header_count: self.header_count,
+            sequence,
+        }
+    }
+}
+
+/// Reads the body of a record, which is `body` and nothing more; `start` is the place of `body` in its buffer.
+#[inline]
+pub(super) fn parse_body(body: &[u8], start: usize) -> Result<Body> {
+    let mut at = 1; // the attributes of a record are unused
+    let (timestamp_delta, n) = read_varlong(body.get(at..).unwrap_or_default())?;
+    at += n;
+    let (offset_delta, n) = read_varint(body.get(at..).unwrap_or_default())?;
+    at += n;
+    let key = take_nullable(body, start, &mut at, "key")?;
+    let value = take_nullable(body, start, &mut at, "value")?;
+    let rest = body.get(at..).unwrap_or_default();
+    let (header_count, n) = read_varint(rest)?;
+    let rest = rest.get(n..).unwrap_or_default();
+    at += n;
+    // The claimed count is checked before anything is done that often (records.md 2.9 (e)).
+    let header_count =
+        u32::try_from(header_count).ok().filter(|&count| count as usize <= rest.len()).ok_or_else(|| {
+            Error::invalid_record(format!(
+                "a record claims {header_count} headers, {} bytes are left",
+                rest.len()
+            ))
+        })?;
+    let mut left = rest;
+    for _ in 0..header_count {
+        left = read_header(left)?.1;
+    }
+    if !left.is_empty() {
+        return Err(Error::invalid_record(format!(
+            "a record has {} bytes behind its last field: its size is wrong",
+            left.len()
+        )));
+    }
+    let headers = Span::new(start + at, rest.len()).ok_or_else(too_far)?;
+    Ok(Body { timestamp_delta, offset_delta, key, value, headers, header_count })
+}
+
+/// A key or value: any negative length is null.
+#[inline]
+fn take_nullable(body: &[u8], start: usize, at: &mut usize, what: &str) -> Result<Span> {
+    let rest = body.get(*at..).unwrap_or_default();
+    let (len, n) = read_varint(rest)?;
+    *at += n;
+    let Ok(len) = usize::try_from(len) else { return Ok(Span::NULL) };
+    if len > rest.len() - n {
+        return Err(overrun(what, len, rest.len() - n));
+    }
+    let span = Span::new(start + *at, len).ok_or_else(too_far)?;
+    *at += len;
+    Ok(span)
+}
+
+fn read_header(bytes: &[u8]) -> Result<(Header<'_>, &[u8])> {
+    let (key_len, n) = read_varint(bytes)?;
+    let rest = bytes.get(n..).unwrap_or_default();
+    let key_len = usize::try_from(key_len)
+        .map_err(|_| Error::invalid_record(format!("the length {key_len} of a header's key is negative")))?;
+    let (key, rest) =
+        rest.split_at_checked(key_len).ok_or_else(|| overrun("header key", key_len, rest.len()))?;
+    let (value_len, n) = read_varint(rest)?;
+    let rest = rest.get(n..).unwrap_or_default();
+    let Ok(value_len) = usize::try_from(value_len) else { return Ok((Header { key, value: None }, rest)) };
+    let (value, rest) =
+        rest.split_at_checked(value_len).ok_or_else(|| overrun("header value", value_len, rest.len()))?;
+    Ok((Header { key, value: Some(value) }, rest))
+}
+
+#[cold]
+fn overrun(what: &str, len: usize, left: usize) -> Error {
+    Error::invalid_record(format!("the {what} of a record has {len} bytes, {left} are left"))
+}
+
+#[cold]
+fn too_far() -> Error {
+    Error::invalid_record("a record lies more than 4 GiB into its batch")
+}

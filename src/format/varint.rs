@@ -1,0 +1,202 @@
+//! Variable-length integers. Implements records.md 1.2-1.4.
+//!
+//! Writers emit the shortest form. Readers accept over-long forms and drop excess value bits of the last byte, as Kafka
+//! does; only a continuation bit in the last possible byte is an error.
+
+use crate::error::{Error, Result};
+
+/// The longest form of a 32-bit value, in bytes.
+pub const MAX_VARINT_BYTES: usize = 5;
+/// The longest form of a 64-bit value, in bytes.
+pub const MAX_VARLONG_BYTES: usize = 10;
+
+/// Reads a zig-zag 32-bit value from the front of `bytes`; the value and its length in bytes.
+#[inline]
+pub fn read_varint(bytes: &[u8]) -> Result<(i32, usize)> {
+    let (raw, len) = read_unsigned_varint(bytes)?;
+    Ok((zigzag_decode32(raw), len))
+}
+
+/// Reads a zig-zag 64-bit value from the front of `bytes`; the value and its length in bytes.
+#[inline]
+pub fn read_varlong(bytes: &[u8]) -> Result<(i64, usize)> {
+    // Most deltas fit one or two bytes.
+    if let Some(&first) = bytes.first()
+        && first < 0x80
+    {
+        return Ok((zigzag_decode64(u64::from(first)), 1));
+    }
+    let mut raw = 0u64;
+    for (i, &byte) in bytes.iter().take(MAX_VARLONG_BYTES).enumerate() {
+        raw |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Ok((zigzag_decode64(raw), i + 1));
+        }
+    }
+    Err(unfinished(bytes.len(), MAX_VARLONG_BYTES))
+}
+
+/// Reads an unsigned 32-bit value from the front of `bytes`; the value and its length in bytes.
+#[inline]
+pub fn read_unsigned_varint(bytes: &[u8]) -> Result<(u32, usize)> {
+    if let Some(&first) = bytes.first()
+        && first < 0x80
+    {
+        return Ok((u32::from(first), 1));
+    }
+    let mut raw = 0u32;
+    for (i, &byte) in bytes.iter().take(MAX_VARINT_BYTES).enumerate() {
+        // Bits beyond the 32nd fall off, as in Kafka.
+        raw |= u32::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Ok((raw, i + 1));
+        }
+    }
+    Err(unfinished(bytes.len(), MAX_VARINT_BYTES))
+}
+
+#[cold]
+fn unfinished(available: usize, max: usize) -> Error {
+    Error::invalid_record(if available < max {
+        format!("the data ends after {available} bytes of an unfinished variable-length integer")
+    } else {
+        format!("a variable-length integer has more than {max} bytes")
+    })
+}
+
+const fn zigzag_decode32(raw: u32) -> i32 {
+    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
+}
+
+const fn zigzag_decode64(raw: u64) -> i64 {
+    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
+}
+
+const fn zigzag_encode32(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)).cast_unsigned()
+}
+
+const fn zigzag_encode64(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)).cast_unsigned()
+}
+
+/// Appends a zig-zag 32-bit value.
+#[inline]
+pub fn write_varint(out: &mut Vec<u8>, value: i32) {
+    write_raw(out, u64::from(zigzag_encode32(value)));
+}
+
+/// Appends a zig-zag 64-bit value.
+#[inline]
+pub fn write_varlong(out: &mut Vec<u8>, value: i64) {
+    write_raw(out, zigzag_encode64(value));
+}
+
+/// Appends an unsigned 32-bit value.
+#[inline]
+pub fn write_unsigned_varint(out: &mut Vec<u8>, value: u32) {
+    write_raw(out, u64::from(value));
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // seven bits at a time
+fn write_raw(out: &mut Vec<u8>, mut raw: u64) {
+    while raw >= 0x80 {
+        out.push((raw as u8) | 0x80);
+        raw >>= 7;
+    }
+    out.push(raw as u8);
+}
+
+/// How many bytes [`write_varint`] appends.
+#[must_use]
+#[inline]
+pub const fn varint_len(value: i32) -> usize {
+    raw_len(zigzag_encode32(value) as u64)
+}
+
+/// How many bytes [`write_varlong`] appends.
+#[must_use]
+#[inline]
+pub const fn varlong_len(value: i64) -> usize {
+    raw_len(zigzag_encode64(value))
+}
+
+const fn raw_len(raw: u64) -> usize {
+    // Seven bits a byte, at least one byte.
+    let bits = 64 - (raw | 1).leading_zeros();
+    bits.div_ceil(7) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_table_of_records_md_1_4_is_written_and_read() {
+        let varints: [(i32, &str); 13] = [
+            (0, "00"),
+            (-1, "01"),
+            (1, "02"),
+            (63, "7e"),
+            (-64, "7f"),
+            (64, "8001"),
+            (-65, "8101"),
+            (8191, "fe7f"),
+            (-8192, "ff7f"),
+            (8192, "808001"),
+            (1_048_576, "80808001"),
+            (134_217_728, "8080808001"),
+            (i32::MAX, "feffffff0f"),
+        ];
+        for (value, hex) in varints.into_iter().chain([(i32::MIN, "ffffffff0f")]) {
+            let bytes = crate::format::goldens::unhex(hex);
+            let mut out = Vec::new();
+            write_varint(&mut out, value);
+            assert_eq!(out, bytes, "{value}");
+            assert_eq!(varint_len(value), out.len());
+            assert_eq!(read_varint(&bytes).unwrap(), (value, bytes.len()));
+            assert_eq!(read_varlong(&bytes).unwrap(), (i64::from(value), bytes.len()));
+        }
+        for (value, hex) in [
+            (1_700_000_000_000, "80a0abfef962"),
+            (-1_700_000_000_000, "ff9fabfef962"),
+            (i64::MAX, "feffffffffffffffff01"),
+            (i64::MIN, "ffffffffffffffffff01"),
+        ] {
+            let bytes = crate::format::goldens::unhex(hex);
+            let mut out = Vec::new();
+            write_varlong(&mut out, value);
+            assert_eq!(out, bytes, "{value}");
+            assert_eq!(varlong_len(value), out.len());
+            assert_eq!(read_varlong(&bytes).unwrap(), (value, bytes.len()));
+        }
+        for (value, hex) in [(127, "7f"), (128, "8001"), (300, "ac02")] {
+            let bytes = crate::format::goldens::unhex(hex);
+            assert_eq!(read_unsigned_varint(&bytes).unwrap(), (value, bytes.len()));
+        }
+    }
+
+    #[test]
+    fn over_long_forms_are_read_and_excess_bits_dropped() {
+        assert_eq!(read_varint(&[0x80, 0x00]).unwrap(), (0, 2));
+        assert_eq!(read_varint(&[0xff, 0xff, 0xff, 0xff, 0x7f]).unwrap(), (i32::MIN, 5));
+        assert!(read_varint(&[0x80; 5]).is_err());
+        assert!(read_varint(&[0x80; 4]).is_err());
+        assert!(read_varlong(&[0x80; 10]).is_err());
+        assert!(read_varint(&[]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_read_back(small in any::<i32>(), large in any::<i64>()) {
+            let mut out = Vec::new();
+            write_varint(&mut out, small);
+            write_varlong(&mut out, large);
+            let (value, len) = read_varint(&out).unwrap();
+            prop_assert_eq!((value, len), (small, varint_len(small)));
+            prop_assert_eq!(read_varlong(&out[len..]).unwrap(), (large, varlong_len(large)));
+        }
+    }
+}
