@@ -1,0 +1,299 @@
+//! The offset and time index of a segment, while it grows and after it was closed. Implements records.md 6.4-6.7, 7.2-7.5.
+//!
+//! While a segment grows its entries are in memory, where readers find them without a lock while the writer adds more;
+//! the files are written when the segment is closed. The files of a closed segment are mapped for reading.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use once_cell::sync::OnceCell;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::offset_index::{self, OffsetEntry, floor};
+use crate::format::time_index::{self, TimeEntry};
+use crate::io::{File, FileSystem, Mapping, OpenMode};
+use crate::types::{Offset, TimestampMs, to_usize};
+
+/// How many entries the indexes of a segment may have (records.md 6.2, 7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexCapacity {
+    offsets: usize,
+    times: usize,
+}
+
+impl IndexCapacity {
+    /// The capacity of files of this size (`segment.index.bytes`).
+    #[must_use]
+    pub fn of_bytes(bytes: u64) -> Self {
+        Self {
+            offsets: to_usize(bytes) / offset_index::ENTRY_BYTES,
+            times: to_usize(bytes) / time_index::ENTRY_BYTES,
+        }
+    }
+}
+
+/// The indexes of a segment.
+#[derive(Debug)]
+pub enum Indexes {
+    /// Of the segment that is appended to.
+    Growing(Box<GrowingIndexes>),
+    /// Of a closed one: opened and checked when first used.
+    Closed(OnceCell<ClosedIndexes>),
+}
+
+impl Indexes {
+    /// Whether entries are still added.
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        matches!(self, Self::Growing(_))
+    }
+}
+
+/// Entries in memory. One writer adds, any number of readers look.
+#[derive(Debug)]
+pub struct GrowingIndexes {
+    base_offset: Offset,
+    capacity: IndexCapacity,
+    offsets: boxcar::Vec<OffsetEntry>,
+    times: boxcar::Vec<TimeEntry>,
+}
+
+impl GrowingIndexes {
+    pub(super) fn new(base_offset: Offset, capacity: IndexCapacity) -> Self {
+        Self { base_offset, capacity, offsets: boxcar::Vec::new(), times: boxcar::Vec::new() }
+    }
+
+    /// The entries of index files, which must be sane.
+    pub(super) fn from_bytes(
+        base_offset: Offset,
+        capacity: IndexCapacity,
+        offsets: &[u8],
+        times: &[u8],
+    ) -> Self {
+        let mut loaded = Self::new(base_offset, capacity);
+        for i in 0..offsets.len() / offset_index::ENTRY_BYTES {
+            loaded.offsets.extend(OffsetEntry::decode(offsets, i, base_offset));
+        }
+        for i in 0..times.len() / time_index::ENTRY_BYTES {
+            loaded.times.extend(TimeEntry::decode(times, i, base_offset));
+        }
+        loaded
+    }
+
+    /// Whether the offset index takes no further entry (records.md 6.4).
+    #[must_use]
+    pub fn is_offset_index_full(&self) -> bool {
+        self.offsets.count() >= self.capacity.offsets
+    }
+
+    /// Whether the time index takes no further entry but the last one of a closed segment (records.md 7.2).
+    #[must_use]
+    pub fn is_time_index_full(&self) -> bool {
+        self.times.count() + 1 >= self.capacity.times
+    }
+
+    /// Adds an entry that is due. A full index stays as it is, as does one whose last entry is not below: appending
+    /// never fails for an index (log.md 2.7).
+    pub(super) fn add_offset(&self, entry: OffsetEntry) {
+        let rises = self.last_offset().is_none_or(|last| entry.offset > last.offset);
+        let fits = entry.offset.relative_to(self.base_offset).is_some();
+        if rises && fits && !self.is_offset_index_full() {
+            self.offsets.push(entry);
+        }
+    }
+
+    /// Adds an entry if its timestamp is above the last one (records.md 7.3).
+    pub(super) fn maybe_add_time(&self, entry: TimeEntry, room: TimeRoom) {
+        let full = match room {
+            TimeRoom::Usual => self.is_time_index_full(),
+            TimeRoom::LastEntry => false,
+        };
+        let rises = entry.timestamp > self.last_time().map_or(TimestampMs::NONE, |last| last.timestamp)
+            && self.last_time().is_none_or(|last| entry.offset >= last.offset);
+        if rises && !full && entry.offset.relative_to(self.base_offset).is_some() {
+            self.times.push(entry);
+        }
+    }
+
+    fn last_offset(&self) -> Option<OffsetEntry> {
+        self.offsets.count().checked_sub(1).and_then(|i| self.offsets.get(i)).copied()
+    }
+
+    pub(super) fn last_time(&self) -> Option<TimeEntry> {
+        self.times.count().checked_sub(1).and_then(|i| self.times.get(i)).copied()
+    }
+
+    /// The bytes of both files.
+    pub(super) fn encode(&self) -> (Vec<u8>, Vec<u8>) {
+        let offsets = self.offsets.iter().filter_map(|(_, e)| e.encode(self.base_offset)).flatten().collect();
+        let times = self.times.iter().filter_map(|(_, e)| e.encode(self.base_offset)).flatten().collect();
+        (offsets, times)
+    }
+}
+
+/// Whether the slot may be used that a time index keeps free for the entry of closing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeRoom {
+    Usual,
+    LastEntry,
+}
+
+/// The index files of a closed segment.
+#[derive(Debug)]
+pub struct ClosedIndexes {
+    base_offset: Offset,
+    offsets: IndexFile,
+    times: IndexFile,
+}
+
+/// A mapped index file.
+#[derive(Debug)]
+struct IndexFile {
+    bytes: Mapping,
+    /// The file behind the mapping; none if the bytes are the program's own.
+    file: Option<Arc<dyn File>>,
+}
+
+impl IndexFile {
+    fn own(bytes: Vec<u8>) -> Self {
+        Self { bytes: Mapping::from_bytes(bytes), file: None }
+    }
+
+    fn open(fs: &dyn FileSystem, path: &Path) -> Result<Self> {
+        let file = fs.open(path, OpenMode::Read)?;
+        let bytes = file.map(file.len()?)?;
+        Ok(Self { bytes, file: Some(file) })
+    }
+
+    /// The bytes, after a look whether the file still has them: another process may have cut it, and touching a page
+    /// behind its end would kill this one (hard-cases.md HC42 (b)).
+    fn bytes(&self) -> Result<&[u8]> {
+        if let Some(file) = &self.file
+            && file.len()? < self.bytes.len() as u64
+        {
+            return Err(Error::new(
+                ErrorKind::CorruptIndex,
+                format!(
+                    "an index file of {} bytes was cut by someone else while it was in use",
+                    self.bytes.len()
+                ),
+            ));
+        }
+        Ok(&self.bytes)
+    }
+}
+
+impl ClosedIndexes {
+    /// Opens both files; whether they can be believed is for the caller to check.
+    pub(super) fn open(
+        fs: &dyn FileSystem,
+        base_offset: Offset,
+        offsets: &Path,
+        times: &Path,
+    ) -> Result<Self> {
+        Ok(Self { base_offset, offsets: IndexFile::open(fs, offsets)?, times: IndexFile::open(fs, times)? })
+    }
+
+    /// Indexes that are not in files.
+    pub(super) fn own(base_offset: Offset, offsets: Vec<u8>, times: Vec<u8>) -> Self {
+        Self { base_offset, offsets: IndexFile::own(offsets), times: IndexFile::own(times) }
+    }
+
+    pub(super) fn offset_bytes(&self) -> Result<&[u8]> {
+        self.offsets.bytes()
+    }
+
+    pub(super) fn time_bytes(&self) -> Result<&[u8]> {
+        self.times.bytes()
+    }
+}
+
+/// Read access to indexes in either state.
+pub enum IndexView<'a> {
+    /// Entries in memory.
+    Growing(&'a GrowingIndexes),
+    /// Files.
+    Closed(&'a ClosedIndexes),
+}
+
+impl IndexView<'_> {
+    /// The entry with the largest offset at or below `target`.
+    pub fn floor_offset(&self, target: Offset) -> Result<Option<OffsetEntry>> {
+        match self {
+            Self::Growing(g) => {
+                let at = floor(g.offsets.count(), |i| g.offsets.get(i).is_some_and(|e| e.offset <= target));
+                Ok(at.and_then(|i| g.offsets.get(i)).copied())
+            }
+            Self::Closed(c) => {
+                let bytes = c.offsets.bytes()?;
+                let entry = |i| OffsetEntry::decode(bytes, i, c.base_offset);
+                let len = bytes.len() / offset_index::ENTRY_BYTES;
+                Ok(floor(len, |i| entry(i).is_some_and(|e| e.offset <= target)).and_then(entry))
+            }
+        }
+    }
+
+    /// The entry with the largest timestamp at or below `target`.
+    pub fn floor_time(&self, target: TimestampMs) -> Result<Option<TimeEntry>> {
+        match self {
+            Self::Growing(g) => {
+                let at = floor(g.times.count(), |i| g.times.get(i).is_some_and(|e| e.timestamp <= target));
+                Ok(at.and_then(|i| g.times.get(i)).copied())
+            }
+            Self::Closed(c) => {
+                let bytes = c.times.bytes()?;
+                let entry = |i| TimeEntry::decode(bytes, i, c.base_offset);
+                let len = bytes.len() / time_index::ENTRY_BYTES;
+                Ok(floor(len, |i| entry(i).is_some_and(|e| e.timestamp <= target)).and_then(entry))
+            }
+        }
+    }
+
+    /// The last entry of the time index.
+    pub fn last_time(&self) -> Result<Option<TimeEntry>> {
+        match self {
+            Self::Growing(g) => Ok(g.last_time()),
+            Self::Closed(c) => {
+                let bytes = c.times.bytes()?;
+                let last = (bytes.len() / time_index::ENTRY_BYTES).checked_sub(1);
+                Ok(last.and_then(|i| TimeEntry::decode(bytes, i, c.base_offset)))
+            }
+        }
+    }
+
+    /// The last entry of the offset index.
+    pub fn last_offset(&self) -> Result<Option<OffsetEntry>> {
+        match self {
+            Self::Growing(g) => Ok(g.last_offset()),
+            Self::Closed(c) => {
+                let bytes = c.offsets.bytes()?;
+                let last = (bytes.len() / offset_index::ENTRY_BYTES).checked_sub(1);
+                Ok(last.and_then(|i| OffsetEntry::decode(bytes, i, c.base_offset)))
+            }
+        }
+    }
+
+    /// All entries of the offset index.
+    pub fn offset_entries(&self) -> Result<Vec<OffsetEntry>> {
+        match self {
+            Self::Growing(g) => Ok(g.offsets.iter().map(|(_, e)| *e).collect()),
+            Self::Closed(c) => {
+                let bytes = c.offsets.bytes()?;
+                let len = bytes.len() / offset_index::ENTRY_BYTES;
+                Ok((0..len).filter_map(|i| OffsetEntry::decode(bytes, i, c.base_offset)).collect())
+            }
+        }
+    }
+
+    /// All entries of the time index.
+    pub fn time_entries(&self) -> Result<Vec<TimeEntry>> {
+        match self {
+            Self::Growing(g) => Ok(g.times.iter().map(|(_, e)| *e).collect()),
+            Self::Closed(c) => {
+                let bytes = c.times.bytes()?;
+                let len = bytes.len() / time_index::ENTRY_BYTES;
+                Ok((0..len).filter_map(|i| TimeEntry::decode(bytes, i, c.base_offset)).collect())
+            }
+        }
+    }
+}

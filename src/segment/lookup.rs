@@ -1,0 +1,75 @@
+//! From an offset to bytes. Implements log.md 2.11-2.13.
+
+use std::sync::Arc;
+
+use super::Segment;
+use super::index::{IndexView, Indexes};
+use super::scan::{BatchScan, Scanned};
+use crate::error::Result;
+use crate::format::codec::Decompressor;
+use crate::format::legacy;
+use crate::types::Offset;
+
+/// Where a batch lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchPosition {
+    /// First offset of its range.
+    pub base_offset: Offset,
+    /// Last offset of its range.
+    pub last_offset: Offset,
+    /// Where it begins in the file.
+    pub position: u64,
+    /// All of its bytes.
+    pub size_bytes: u32,
+}
+
+impl Segment {
+    /// Looks into the indexes; those of a closed segment are opened and checked if this is the first time.
+    pub fn with_indexes<T>(&self, look: impl FnOnce(IndexView<'_>) -> Result<T>) -> Result<T> {
+        match &**self.indexes.load() {
+            Indexes::Growing(growing) => look(IndexView::Growing(growing)),
+            Indexes::Closed(cell) => {
+                look(IndexView::Closed(cell.get_or_try_init(|| self.open_checked_indexes())?))
+            }
+        }
+    }
+
+    /// The first batch whose last offset is at or above `target`, among the first `end` bytes; `None` if there is none.
+    pub fn translate(self: &Arc<Self>, target: Offset, end: u64) -> Result<Option<BatchPosition>> {
+        let entry = self.with_indexes(|indexes| indexes.floor_offset(target))?;
+        let position = entry.map_or(0, |e| u64::from(e.position));
+        let mut scan = BatchScan::headers(Arc::clone(&self.file), position..end);
+        while let Some(scanned) = scan.next_batch()? {
+            if scanned.header.last_offset >= target {
+                return Ok(Some(BatchPosition {
+                    base_offset: base_offset_of(&mut scan, &scanned)?,
+                    last_offset: scanned.header.last_offset,
+                    position: scanned.position,
+                    size_bytes: scanned.header.size_bytes,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The offset behind the last whole batch of the file, found from the last index entry on; the base offset if there
+    /// is none (log.md 2.13). A size field that no batch can have is CORRUPT_MESSAGE.
+    pub fn read_next_offset(self: &Arc<Self>) -> Result<Offset> {
+        let entry = self.with_indexes(|indexes| indexes.last_offset())?;
+        let position = entry.map_or(0, |e| u64::from(e.position));
+        let mut scan = BatchScan::headers(Arc::clone(&self.file), position..self.size_bytes());
+        let mut next = self.base_offset;
+        while let Some(scanned) = scan.next_batch()? {
+            next = scanned.header.last_offset.next();
+        }
+        Ok(next)
+    }
+}
+
+/// First offset of a batch; a wrapper of an old format tells it only from inside.
+pub(super) fn base_offset_of(scan: &mut BatchScan, scanned: &Scanned) -> Result<Offset> {
+    if scanned.header.is_v2() || !scanned.header.attributes.is_compressed() {
+        return Ok(scanned.header.base_offset);
+    }
+    legacy::base_offset(&scan.bytes_of(scanned)?, &mut Decompressor::new())
+}

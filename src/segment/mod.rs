@@ -1,0 +1,167 @@
+//! One segment of a log: a `.log` file of batches with the indexes that find them.
+//!
+//! Owns the files `.log`, `.index`, `.timeindex`, `.txnindex` of one base offset. Any number of threads read a
+//! [`Segment`] while one [`SegmentWriter`], under its log's append lock, adds to it: a reader is given the end up to
+//! which bytes are complete and never looks beyond.
+//!
+//! Promises: index entries follow Kafka's rule exactly; what can be rebuilt is checked before it is believed; nothing is
+//! mapped for writing, and an index is written by pwrite when its segment is closed. Implements log.md 2 and 12,
+//! records.md 6-8.
+
+mod index;
+mod lookup;
+mod open;
+mod recover;
+mod scan;
+mod time;
+mod txn;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+use crate::error::Result;
+use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
+use crate::io::{File, FileSystem};
+use crate::types::{Offset, TimestampMs};
+
+pub use index::{IndexCapacity, Indexes};
+pub use lookup::BatchPosition;
+pub use open::IndexFiles;
+pub use recover::{Recovery, RecoverySink};
+pub use scan::{BatchScan, Scanned, Tail};
+pub use time::{MaxTimestamp, RecordTime};
+pub use write::SegmentWriter;
+
+/// What a segment fixes when it is opened (log.md 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentOptions {
+    /// More bytes than this between two index entries make an entry due.
+    pub index_interval_bytes: u64,
+    /// The size in bytes that bounds each index file.
+    pub index_bytes_max: u64,
+}
+
+/// A segment of a log.
+#[derive(Debug)]
+pub struct Segment {
+    fs: Arc<dyn FileSystem>,
+    dir: Arc<Path>,
+    base_offset: Offset,
+    options: SegmentOptions,
+    file: Arc<dyn File>,
+    /// Bytes that are complete. Stored after they were written, read before they are looked at.
+    size_bytes: AtomicU64,
+    /// Wall time when this object was made: what time-based rolling counts from without timestamps (log.md 2.1).
+    created: TimestampMs,
+    /// Largest timestamp so far with its offset; read from the time index when first asked for.
+    max_timestamp: Mutex<Option<MaxTimestamp>>,
+    indexes: ArcSwap<Indexes>,
+}
+
+impl Segment {
+    /// The offset in the names of its files: none of its records is below.
+    #[must_use]
+    pub fn base_offset(&self) -> Offset {
+        self.base_offset
+    }
+
+    /// Bytes of complete batches.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes.load(Ordering::SeqCst)
+    }
+
+    /// Wall time when this object was made.
+    #[must_use]
+    pub fn created(&self) -> TimestampMs {
+        self.created
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &SegmentOptions {
+        &self.options
+    }
+
+    /// The `.log` file.
+    #[must_use]
+    pub fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// The path of one of its files.
+    #[must_use]
+    pub fn path(&self, kind: SegmentFileKind) -> PathBuf {
+        path_of(&self.dir, self.base_offset, kind)
+    }
+
+    /// Its indexes as they are now.
+    #[must_use]
+    pub fn indexes(&self) -> Arc<Indexes> {
+        self.indexes.load_full()
+    }
+
+    /// Modification time of the `.log` file.
+    pub fn modified(&self) -> Result<TimestampMs> {
+        Ok(self.fs.stat(&self.path(SegmentFileKind::Log))?.modified)
+    }
+
+    /// Makes its bytes and, once it is closed for writing, its indexes durable (log.md 2.24). The index of a segment
+    /// that still grows is rebuilt after a crash and needs none.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync()?;
+        if self.indexes.load().is_growing() {
+            sync_if_exists(&*self.fs, &self.path(SegmentFileKind::TxnIndex))
+        } else {
+            self.sync_index_files()
+        }
+    }
+
+    fn sync_index_files(&self) -> Result<()> {
+        [SegmentFileKind::OffsetIndex, SegmentFileKind::TimeIndex, SegmentFileKind::TxnIndex]
+            .into_iter()
+            .try_for_each(|kind| sync_if_exists(&*self.fs, &self.path(kind)))
+    }
+}
+
+fn sync_if_exists(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    match fs.open(path, crate::io::OpenMode::Read) {
+        Ok(file) => file.sync(),
+        Err(e) if e.is_not_found() => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// The path of a live file of a segment.
+#[must_use]
+pub fn path_of(dir: &Path, base_offset: Offset, kind: SegmentFileKind) -> PathBuf {
+    dir.join(SegmentFile::live(base_offset, kind).name())
+}
+
+/// Renames the files of a segment from one state to another, the `.log` first; those that do not exist are passed over
+/// (log.md 2.21). The directory is not synced.
+pub fn rename_files(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    base_offset: Offset,
+    from: FileState,
+    to: FileState,
+) -> Result<()> {
+    for kind in SegmentFileKind::OF_SEGMENT {
+        let file = SegmentFile::live(base_offset, kind);
+        let (from, to) = (dir.join(file.in_state(from).name()), dir.join(file.in_state(to).name()));
+        match fs.rename(&from, &to) {
+            Err(e) if e.is_not_found() => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Recovery of a segment: everything that is derived from its log is made anew, and the log ends in front of the first
+//! bytes that are wrong. Implements log.md 2.15, 2.16, hard-cases.md HC13.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Segment;
+use super::index::Indexes;
+use super::open::EntriesDue;
+use super::scan::{BatchScan, Scanned};
+use super::write::SegmentWriter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::batch::{Batch, BatchHeader};
+use crate::format::txn_index::AbortedTxn;
+use crate::types::Offset;
+
+/// What the log that a segment belongs to learns from its batches.
+pub trait RecoverySink {
+    /// A valid batch, in order; a control batch of a producer comes with its bytes. An aborted transaction that ends with
+    /// it goes into the segment's index.
+    fn batch(&mut self, header: &BatchHeader, control: Option<&Batch<'_>>) -> Result<Option<AbortedTxn>>;
+}
+
+/// What a recovery did.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    /// Bytes cut off behind the last good batch.
+    pub truncated_bytes: u64,
+    /// What was wrong with them.
+    pub reason: Option<String>,
+}
+
+impl Segment {
+    /// Recovers the segment; it can be appended to afterwards. An I/O error cuts nothing (hard-cases.md HC22). An offset
+    /// that does not fit the segment's range is SEGMENT_OVERFLOW and cuts nothing either.
+    pub fn recover(self: Arc<Self>, sink: &mut dyn RecoverySink) -> Result<(SegmentWriter, Recovery)> {
+        let indexes = self.empty_indexes();
+        let Indexes::Growing(growing) = &indexes else {
+            return Err(Error::new(ErrorKind::Bug, "new indexes do not grow"));
+        };
+        let mut entries = EntriesDue::new(self.base_offset, self.options.index_interval_bytes);
+        let mut aborted = Vec::new();
+        let mut scan = BatchScan::new(Arc::clone(&self.file), 0..self.size_bytes());
+        let mut expected = self.base_offset;
+        let mut valid_bytes = 0;
+        let reason = loop {
+            let scanned = match next_valid(&mut scan, expected) {
+                Ok(Some(scanned)) => scanned,
+                Ok(None) => break trailing(&scan),
+                Err(e) if e.is_corrupt_data() => break Some(e.to_string()),
+                Err(e) => return Err(e),
+            };
+            if scanned.header.last_offset.relative_to(self.base_offset).is_none() {
+                return Err(Error::new(
+                    ErrorKind::SegmentOverflow,
+                    format!(
+                        "segment {} holds the offset {}, which is too far from its base",
+                        self.base_offset, scanned.header.last_offset
+                    ),
+                )
+                .at_offset(scanned.header.last_offset)
+                .at_position(scanned.position));
+            }
+            entries.batch(growing, &scanned.header, scanned.position);
+            let header = &scanned.header;
+            let is_marker = header.attributes.is_control() && header.has_producer_id();
+            let control = if is_marker { Some(scan.bytes_of(&scanned)?) } else { None };
+            aborted.extend(sink.batch(header, control.as_ref())?);
+            expected = scanned.header.last_offset.next();
+            valid_bytes = scanned.end();
+        };
+        let max_timestamp = entries.finish(growing);
+        let truncated_bytes = self.size_bytes() - valid_bytes;
+        if truncated_bytes > 0 {
+            self.file.set_len(valid_bytes)?;
+            self.size_bytes.store(valid_bytes, Ordering::SeqCst);
+        }
+        self.reset_txn_index()?;
+        for txn in &aborted {
+            self.append_aborted(txn)?;
+        }
+        *self.max_timestamp.lock() = Some(max_timestamp);
+        self.indexes.store(Arc::new(indexes));
+        let mut writer = SegmentWriter::new(self, false)?;
+        writer.finish()?;
+        Ok((writer, Recovery { truncated_bytes, reason }))
+    }
+}
+
+/// The next batch whose checksum is good and whose offsets rise.
+fn next_valid(scan: &mut BatchScan, expected: Offset) -> Result<Option<Scanned>> {
+    let Some(scanned) = scan.next_batch()? else { return Ok(None) };
+    scan.ensure_valid(&scanned)?;
+    let header = &scanned.header;
+    if header.base_offset < expected || header.last_offset < header.base_offset {
+        return Err(Error::corrupt(format!(
+            "the batch at position {} has the offsets {}..{}, expected was {expected} or more",
+            scanned.position, header.base_offset, header.last_offset
+        ))
+        .at_position(scanned.position));
+    }
+    Ok(Some(scanned))
+}
+
+fn trailing(scan: &BatchScan) -> Option<String> {
+    let rest = scan.rest_bytes();
+    (rest > 0).then(|| format!("{rest} bytes behind the last whole batch, at position {}", scan.position()))
+}

@@ -1,0 +1,191 @@
+//! A walk over the batches of a file, reading ahead. Implements records.md 2.14, log.md 12.4-12.6.
+//!
+//! The walk knows no checksum and no order: it follows the size fields to the end that it was given. Memory is one
+//! buffer; a batch that claims to be larger is looked at piece by piece.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::batch::{Batch, BatchHeader, HEADER_BYTES, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
+use crate::io::File;
+use crate::types::to_usize;
+
+/// The largest batch that the walk holds in memory without being asked to.
+const CHUNK_BYTES: usize = 1024 * 1024;
+/// How much is read when only headers are wanted.
+const HEADERS_CHUNK_BYTES: usize = 16 * 1024;
+
+/// A batch that the walk met.
+#[derive(Clone, Copy, Debug)]
+pub struct Scanned {
+    /// Where it begins in the file.
+    pub position: u64,
+    /// What its fixed part says.
+    pub header: BatchHeader,
+}
+
+impl Scanned {
+    /// Where it ends in the file.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.position + u64::from(self.header.size_bytes)
+    }
+}
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// At the end, or with a few bytes that are no batch: so many are left.
+    Rest(u64),
+    /// At a size field that no batch can have.
+    Bad,
+}
+
+/// Walks over the batches of a file from a position to an end.
+pub struct BatchScan {
+    file: Arc<dyn File>,
+    position: u64,
+    end: u64,
+    chunk_bytes: usize,
+    /// Its first `held` bytes are those of the file from `buffer_at` on; what is behind was zeroed once and is reused.
+    buffer: Vec<u8>,
+    buffer_at: u64,
+    held: usize,
+}
+
+impl BatchScan {
+    /// A walk for which whole batches are wanted.
+    #[must_use]
+    pub fn new(file: Arc<dyn File>, range: Range<u64>) -> Self {
+        Self::with_chunk(file, range, CHUNK_BYTES)
+    }
+
+    /// A walk for which only the headers are wanted: it reads less ahead.
+    #[must_use]
+    pub fn headers(file: Arc<dyn File>, range: Range<u64>) -> Self {
+        Self::with_chunk(file, range, HEADERS_CHUNK_BYTES)
+    }
+
+    fn with_chunk(file: Arc<dyn File>, range: Range<u64>, chunk_bytes: usize) -> Self {
+        Self {
+            file,
+            position: range.start,
+            end: range.end,
+            chunk_bytes,
+            buffer: Vec::new(),
+            buffer_at: range.start,
+            held: 0,
+        }
+    }
+
+    /// Where the next batch is looked for.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Bytes between the place of the next batch and the end.
+    #[must_use]
+    pub fn rest_bytes(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
+    /// The next batch; `None` at the end or where less than a batch is left. A size field below 14 is CORRUPT_MESSAGE
+    /// with its position; so is a batch too short for the format that its magic tells.
+    pub fn next_batch(&mut self) -> Result<Option<Scanned>> {
+        // 17 bytes or fewer at the end are not even looked at (records.md 2.14).
+        if self.rest_bytes() <= PREFIX_AND_MAGIC_BYTES as u64 {
+            return Ok(None);
+        }
+        let position = self.position;
+        let rest = self.rest_bytes();
+        let head = self.bytes_at(position, to_usize(rest).min(HEADER_BYTES))?;
+        let Some(prefix) = head.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else {
+            return Err(Error::corrupt("the file ends inside the header of a batch").at_position(position));
+        };
+        let size = match next_in_file(prefix, rest).map_err(|e| e.at_position(position))? {
+            Next::Batch(size) => size,
+            Next::End => return Ok(None),
+        };
+        let fixed = head.get(..head.len().min(size as usize)).unwrap_or_default();
+        let header = BatchHeader::parse(fixed).ok_or_else(|| {
+            Error::corrupt(format!(
+                "the batch at position {position} has {size} bytes, too few for its format"
+            ))
+            .at_position(position)
+        })?;
+        self.position += u64::from(size);
+        Ok(Some(Scanned { position, header }))
+    }
+
+    /// All bytes of a batch that [`Self::next_batch`] gave last.
+    pub fn bytes_of(&mut self, scanned: &Scanned) -> Result<Batch<'_>> {
+        let position = scanned.position;
+        let bytes = self.bytes_at(position, scanned.header.size_bytes as usize)?;
+        if bytes.len() < scanned.header.size_bytes as usize {
+            return Err(Error::corrupt("the file ends inside a batch").at_position(position));
+        }
+        Batch::new(bytes).map_err(|e| e.at_position(position))
+    }
+
+    /// Checks the checksum of a batch that [`Self::next_batch`] gave last, without holding more of it than a chunk.
+    pub fn ensure_valid(&mut self, scanned: &Scanned) -> Result<()> {
+        let size = scanned.header.size_bytes as usize;
+        if size <= self.chunk_bytes.max(CHUNK_BYTES) {
+            return self.bytes_of(scanned)?.ensure_valid().map_err(|e| e.at_position(scanned.position));
+        }
+        let mut sum = crate::format::crc::BatchSum::new(&scanned.header);
+        let mut at = 0;
+        while at < size {
+            let n = (size - at).min(CHUNK_BYTES);
+            let piece = self.bytes_at(scanned.position + at as u64, n)?;
+            if piece.len() < n {
+                return Err(Error::corrupt("the file ends inside a batch").at_position(scanned.position));
+            }
+            sum.update(piece);
+            at += n;
+        }
+        sum.check().map_err(|e| e.at_position(scanned.position))
+    }
+
+    /// `len` bytes at `position`, fewer only if the file ends before them.
+    #[inline]
+    fn bytes_at(&mut self, position: u64, len: usize) -> Result<&[u8]> {
+        if position < self.buffer_at || position + len as u64 > self.buffer_at + self.held as u64 {
+            self.fill(position, len)?;
+        }
+        let held = self.buffer.get(..self.held).unwrap_or_default();
+        let rest = held.get(to_usize(position - self.buffer_at)..).unwrap_or_default();
+        Ok(rest.get(..len).unwrap_or(rest))
+    }
+
+    /// Reads a chunk that begins at `position`, keeping what is there of it already.
+    fn fill(&mut self, position: u64, len: usize) -> Result<()> {
+        let kept_from = position.checked_sub(self.buffer_at).map(to_usize).filter(|&from| from < self.held);
+        let kept = match kept_from {
+            Some(from) => {
+                self.buffer.copy_within(from..self.held, 0);
+                self.held - from
+            }
+            None => 0,
+        };
+        self.buffer_at = position;
+        self.held = kept;
+        let room = to_usize(self.end.saturating_sub(position));
+        let target = len.max(self.chunk_bytes).min(room);
+        if target <= kept {
+            return Ok(());
+        }
+        if self.buffer.len() < target {
+            self.buffer.try_reserve(target - self.buffer.len()).map_err(|_| {
+                Error::new(ErrorKind::NoMemory, format!("no memory for a batch of {len} bytes"))
+            })?;
+            self.buffer.resize(target, 0);
+        }
+        if let Some(free) = self.buffer.get_mut(kept..target) {
+            self.held = kept + self.file.read_at(free, position + kept as u64)?;
+        }
+        Ok(())
+    }
+}

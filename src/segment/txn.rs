@@ -1,0 +1,49 @@
+//! The transaction index of a segment: a file that exists only if a transaction was aborted. Implements records.md 8.2-8.5.
+
+use super::Segment;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::names::SegmentFileKind;
+use crate::format::txn_index::{self, AbortedTxn, ENTRY_BYTES};
+use crate::io::{OpenMode, read_file};
+
+impl Segment {
+    /// The transactions whose abort markers lie in this segment.
+    pub fn aborted_txns(&self) -> Result<Vec<AbortedTxn>> {
+        let path = self.path(SegmentFileKind::TxnIndex);
+        match read_file(&*self.fs, &path)? {
+            Some(content) => txn_index::parse(&content).map_err(|e| e.in_file(&path)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether each entry can belong to this segment (records.md 8.4); CORRUPT_INDEX if not.
+    pub(super) fn check_txn_index(&self) -> Result<()> {
+        match self.aborted_txns()?.iter().find(|txn| txn.last_offset < self.base_offset) {
+            None => Ok(()),
+            Some(txn) => Err(Error::new(
+                ErrorKind::CorruptIndex,
+                format!(
+                    "the transaction index of segment {} has a marker at offset {}",
+                    self.base_offset, txn.last_offset
+                ),
+            )
+            .in_file(&self.path(SegmentFileKind::TxnIndex))),
+        }
+    }
+
+    /// Adds an entry; the file is created by the first.
+    pub(super) fn append_aborted(&self, txn: &AbortedTxn) -> Result<()> {
+        let file = self.fs.open(&self.path(SegmentFileKind::TxnIndex), OpenMode::Create)?;
+        let whole = file.len()? / ENTRY_BYTES as u64;
+        file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)
+    }
+
+    /// Empties the index before it is made anew. Kafka leaves an empty file where there was one.
+    pub(super) fn reset_txn_index(&self) -> Result<()> {
+        match self.fs.open(&self.path(SegmentFileKind::TxnIndex), OpenMode::ReadWrite) {
+            Ok(file) => file.set_len(0),
+            Err(e) if e.is_not_found() => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+}
