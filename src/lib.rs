@@ -14,6 +14,7 @@ pub mod config;
 pub mod error;
 pub mod format;
 pub mod io;
+pub mod log;
 pub mod segment;
 pub mod state;
 pub mod types;

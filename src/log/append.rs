@@ -1,0 +1,370 @@
+//! Appending as a leader: offsets are assigned here. Implements log.md 3, state.md 2 and the header checks of 3.3.
+//!
+//! Everything that can refuse an append comes before anything that changes the log. The batch is written, then its leader
+//! epoch if that is new, then it counts: index entries, log end, state. What fails in between is cut back.
+
+use super::roll::{RollInput, should_roll};
+use super::{Log, Writer};
+use crate::config::{Compression, LogConfig, TimestampType};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::batch::{self, Batch, BatchHeader, Next, next_in_memory};
+use crate::format::builder::{BatchBuilder, BatchOptions};
+use crate::format::codec::Codec;
+use crate::types::{LeaderEpoch, MAX_RELATIVE_OFFSET, Offset, TimestampMs};
+
+/// When an append counts as stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WriteDurability {
+    /// When the operating system has it, as in Kafka: it survives a crash of the process.
+    #[default]
+    PageCache,
+    /// When the disk has it: it survives a power cut.
+    Synced,
+}
+
+/// What a leader epoch below the log's latest means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LeaderEpochRule {
+    /// FENCED_LEADER_EPOCH: an old leader writes.
+    #[default]
+    RefuseOlder,
+    /// As Kafka's log: later epochs are forgotten (state.md 7.3).
+    TakeAny,
+}
+
+/// How to append.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AppendOptions {
+    /// The leader epoch to stamp; `None` is the log's latest, 0 if it has none.
+    pub leader_epoch: Option<LeaderEpoch>,
+    /// What an epoch below the latest means.
+    pub epoch_rule: LeaderEpochRule,
+    /// How records are compressed; `None` is the topic's `compression.type`. Ready batches keep their own.
+    pub codec: Option<Codec>,
+    /// The codec's level; `None` is the topic's, where its `compression.type` is this codec, else the codec's default.
+    pub level: Option<i32>,
+    /// When the append counts as stored.
+    pub durability: WriteDurability,
+}
+
+/// What an append did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendResult {
+    /// First offset assigned; -1 if nothing was appended.
+    pub first_offset: Offset,
+    /// Last offset assigned; -1 if nothing was appended.
+    pub last_offset: Offset,
+    /// The first offset that can be read.
+    pub log_start_offset: Offset,
+    /// The time of the append if the topic's timestamps are that; else -1.
+    pub log_append_time: TimestampMs,
+    /// The largest timestamp; -1 for none.
+    pub max_timestamp: TimestampMs,
+    /// Bytes written.
+    pub bytes_appended: u64,
+    /// How many records.
+    pub records: u32,
+}
+
+/// A batch that is ready but for its offset and epoch.
+struct Ready<'b> {
+    bytes: &'b mut [u8],
+    header: BatchHeader,
+    log_append_time: TimestampMs,
+}
+
+impl Log {
+    /// Appends the records of `builder` as one batch, all or nothing. No records are no error: offsets -1.
+    pub fn append(&self, builder: &mut BatchBuilder, options: &AppendOptions) -> Result<AppendResult> {
+        self.check_open()?;
+        let config = self.config();
+        if builder.record_count() == 0 {
+            return Ok(self.nothing_appended());
+        }
+        let log_append_time = self.log_append_time(&config);
+        let codec = options.codec.unwrap_or_else(|| topic_codec(config.compression));
+        let level = options
+            .level
+            .or_else(|| config.compression_level().filter(|_| codec == topic_codec(config.compression)));
+        let bytes =
+            builder.finish(&BatchOptions { codec, level, log_append_time, ..BatchOptions::default() })?;
+        let header = *Batch::new(bytes)?.header();
+        check_batch_size(&header, &config)?;
+        self.append_ready(
+            Ready { bytes, header, log_append_time: log_append_time.unwrap_or(TimestampMs::NONE) },
+            &config,
+            options,
+        )
+    }
+
+    /// Appends a ready batch of a producer, as a broker gets it, all or nothing. What follows the batch and is less than
+    /// another one is dropped; no whole batch is no error: offsets -1. `bytes` is not changed.
+    pub fn append_batches(&self, bytes: &[u8], options: &AppendOptions) -> Result<AppendResult> {
+        self.check_open()?;
+        let config = self.config();
+        let Some(valid_bytes) = check_client_batch(bytes, &config)? else {
+            return Ok(self.nothing_appended());
+        };
+        let mut own = bytes.get(..valid_bytes).unwrap_or_default().to_vec();
+        let log_append_time = self.log_append_time(&config);
+        if let Some(now) = log_append_time {
+            batch::set_max_timestamp(&mut own, true, now);
+        }
+        let header = *Batch::new(&own)?.header();
+        self.append_ready(
+            Ready { bytes: &mut own, header, log_append_time: log_append_time.unwrap_or(TimestampMs::NONE) },
+            &config,
+            options,
+        )
+    }
+
+    fn log_append_time(&self, config: &LogConfig) -> Option<TimestampMs> {
+        (config.timestamp_type == TimestampType::LogAppendTime).then(|| self.clock.now())
+    }
+
+    fn nothing_appended(&self) -> AppendResult {
+        AppendResult {
+            first_offset: Offset::NONE,
+            last_offset: Offset::NONE,
+            log_start_offset: self.start_offset(),
+            log_append_time: TimestampMs::NONE,
+            max_timestamp: TimestampMs::NONE,
+            bytes_appended: 0,
+            records: 0,
+        }
+    }
+
+    fn append_ready(
+        &self,
+        mut ready: Ready<'_>,
+        config: &LogConfig,
+        options: &AppendOptions,
+    ) -> Result<AppendResult> {
+        let (result, unflushed) = {
+            let mut writer = self.lock_writer();
+            let result = self.append_locked(&mut writer, &mut ready, config, options)?;
+            (result, writer.end - self.recovery_point())
+        };
+        if options.durability == WriteDurability::Synced || unflushed >= config.flush_messages {
+            self.flush_to(result.last_offset.next())?;
+        }
+        self.flush_due()?;
+        Ok(result)
+    }
+
+    fn append_locked(
+        &self,
+        writer: &mut Writer,
+        ready: &mut Ready<'_>,
+        config: &LogConfig,
+        options: &AppendOptions,
+    ) -> Result<AppendResult> {
+        self.check_writable(writer)?;
+        let epoch = leader_epoch(writer, options)?;
+        let size_bytes = ready.bytes.len() as u64;
+        if size_bytes > u64::from(config.segment_bytes) {
+            return Err(Error::new(
+                ErrorKind::RecordListTooLarge,
+                format!(
+                    "an append of {size_bytes} bytes, a segment has at most {} (segment.bytes)",
+                    config.segment_bytes
+                ),
+            ));
+        }
+        let first_offset = writer.end;
+        batch::stamp(ready.bytes, first_offset, epoch);
+        let header = BatchHeader {
+            base_offset: first_offset,
+            last_offset: first_offset + i64::from(ready.header.last_offset_delta()),
+            leader_epoch: epoch,
+            ..ready.header
+        };
+        if header.last_offset.0 < first_offset.0
+            || header.last_offset - first_offset > i64::from(MAX_RELATIVE_OFFSET)
+        {
+            return Err(Error::new(
+                ErrorKind::SegmentOverflow,
+                format!("an append of the offsets {first_offset}..{} fits no segment", header.last_offset),
+            )
+            .at_offset(header.last_offset));
+        }
+        self.maybe_roll(writer, &header, size_bytes, config)?;
+        self.write(writer, ready.bytes, &header)?;
+        Ok(AppendResult {
+            first_offset,
+            last_offset: header.last_offset,
+            log_start_offset: self.start_offset(),
+            log_append_time: ready.log_append_time,
+            max_timestamp: header.max_timestamp,
+            bytes_appended: size_bytes,
+            records: u32::try_from(header.record_count).unwrap_or(0),
+        })
+    }
+
+    fn maybe_roll(
+        &self,
+        writer: &mut Writer,
+        header: &BatchHeader,
+        bytes: u64,
+        config: &LogConfig,
+    ) -> Result<()> {
+        let rolling_timestamp = writer.active.rolling_timestamp()?;
+        let active = writer.active.segment();
+        let reason = should_roll(&RollInput {
+            base_offset: active.base_offset(),
+            size_bytes: active.size_bytes(),
+            max_size_bytes: u64::from(config.segment_bytes),
+            incoming_bytes: bytes,
+            incoming_last_offset: header.last_offset,
+            incoming_max_timestamp: header.max_timestamp,
+            max_age_ms: config.max_segment_ms().saturating_sub(writer.roll_jitter_ms),
+            rolling_timestamp,
+            created: active.created(),
+            now: self.clock.now(),
+            is_index_full: writer.active.is_index_full(),
+        });
+        match reason {
+            Some(_) => self.roll_at(writer, header.base_offset),
+            None => Ok(()),
+        }
+    }
+
+    /// Stores a batch and lets it count. If storing fails the log is as it was before, or refuses appends until it is
+    /// opened again: no append ever lands behind garbage.
+    fn write(&self, writer: &mut Writer, bytes: &[u8], header: &BatchHeader) -> Result<()> {
+        let stored = writer.active.store(bytes).and_then(|()| note_epoch(writer, header));
+        if let Err(error) = stored {
+            if let Err(cut) = writer.active.cut_back() {
+                writer.broken = Some(cut);
+            }
+            return Err(self.health.judge(error).context(format_args!("append to {}", self.partition)));
+        }
+        writer.active.commit(std::slice::from_ref(header));
+        writer.end = header.last_offset.next();
+        writer.producers.set_map_end(writer.end);
+        self.publish(writer);
+        Ok(())
+    }
+
+    pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {
+        self.check_open()?;
+        self.health.check()?;
+        match &writer.broken {
+            None => Ok(()),
+            Some(cause) => Err(Error::new(
+                ErrorKind::KafkaStorage,
+                format!("the log {} takes no appends until it is opened again: {cause}", self.partition),
+            )
+            .in_partition(self.partition.partition)),
+        }
+    }
+}
+
+/// Makes a new leader epoch durable (log.md 3.4 (7)).
+fn note_epoch(writer: &mut Writer, header: &BatchHeader) -> Result<()> {
+    let mut next = writer.epochs.cache().clone();
+    if next.assign(header.leader_epoch, header.base_offset).is_change() {
+        writer.epochs.store_as(next)?;
+    }
+    Ok(())
+}
+
+/// The epoch to stamp (c-abi.md 3.2.4).
+fn leader_epoch(writer: &Writer, options: &AppendOptions) -> Result<LeaderEpoch> {
+    let latest = writer.epochs.cache().latest();
+    let Some(epoch) = options.leader_epoch else { return Ok(latest.unwrap_or(LeaderEpoch(0))) };
+    if epoch.0 < 0 {
+        return Err(Error::invalid_argument(format!("the leader epoch {epoch} is negative")));
+    }
+    match latest {
+        Some(latest) if epoch < latest && options.epoch_rule == LeaderEpochRule::RefuseOlder => {
+            Err(Error::new(
+                ErrorKind::FencedLeaderEpoch,
+                format!("the leader epoch {epoch} is older than the log's latest, {latest}"),
+            ))
+        }
+        _ => Ok(epoch),
+    }
+}
+
+fn topic_codec(compression: Compression) -> Codec {
+    match compression {
+        Compression::Producer | Compression::Uncompressed => Codec::None,
+        Compression::Gzip => Codec::Gzip,
+        Compression::Snappy => Codec::Snappy,
+        Compression::Lz4 => Codec::Lz4,
+        Compression::Zstd => Codec::Zstd,
+    }
+}
+
+fn check_batch_size(header: &BatchHeader, config: &LogConfig) -> Result<()> {
+    if header.size_bytes <= config.max_message_bytes {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::MessageTooLarge,
+        format!(
+            "a batch of {} bytes, at most {} are allowed (max.message.bytes)",
+            header.size_bytes, config.max_message_bytes
+        ),
+    ))
+}
+
+/// The shallow checks of a client's append, in Kafka's order (state.md 2.1-2.4), and what its header must say. The bytes of
+/// its one batch; `None` if there is no whole one.
+fn check_client_batch(bytes: &[u8], config: &LogConfig) -> Result<Option<usize>> {
+    let mut rest = bytes;
+    let mut first: Option<BatchHeader> = None;
+    let mut count = 0;
+    while let Next::Batch(size) = next_in_memory(rest)? {
+        let Some((one, behind)) = rest.split_at_checked(size as usize) else { break };
+        rest = behind;
+        let batch = Batch::new(one)?;
+        let header = *batch.header();
+        if header.is_v2() && header.base_offset != Offset::ZERO {
+            return Err(Error::invalid_record(format!(
+                "the batch of a producer has the base offset {}, not 0",
+                header.base_offset
+            )));
+        }
+        check_batch_size(&header, config)?;
+        batch.ensure_valid()?;
+        header.attributes.codec()?;
+        first.get_or_insert(header);
+        count += 1;
+    }
+    let Some(header) = first else { return Ok(None) };
+    if count > 1 {
+        return Err(Error::invalid_record(format!(
+            "an append of a producer has one batch, here are {count}"
+        )));
+    }
+    check_client_header(&header)?;
+    Ok(Some(header.size_bytes as usize))
+}
+
+fn check_client_header(header: &BatchHeader) -> Result<()> {
+    if !header.is_v2() {
+        return Err(Error::new(
+            ErrorKind::UnsupportedForMessageFormat,
+            format!("a batch of magic {} cannot be appended yet, magic 2 can", header.magic),
+        ));
+    }
+    let range = i64::from(header.last_offset_delta()) + 1;
+    if range <= 0 || header.record_count <= 0 || range != i64::from(header.record_count) {
+        return Err(Error::invalid_record(format!(
+            "a batch of a producer claims {} records over {range} offsets",
+            header.record_count
+        )));
+    }
+    if header.attributes.is_control() {
+        return Err(Error::invalid_record("a producer may not append a control batch"));
+    }
+    if header.has_producer_id() || header.attributes.is_transactional() {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "a batch of an idempotent or transactional producer cannot be appended yet",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Closing a log so that the next open finds nothing to do. Implements log.md 2.19, 2.20, manager.md 10.3.
+
+use std::sync::atomic::Ordering;
+
+use super::producer_log::Durability;
+use super::{CLOSED, Log, OPEN};
+use crate::error::Result;
+
+impl Log {
+    /// Brings everything into the files that a load reads, and makes it durable: the indexes of the active segment, the
+    /// log, a producer snapshot at its end. Later calls answer CLOSED. When this fails the log is closed all the same,
+    /// and its next load recovers.
+    pub fn close(&self) -> Result<()> {
+        if self.state.load(Ordering::SeqCst) != OPEN {
+            return Ok(());
+        }
+        let prepared = {
+            let mut writer = self.lock_writer();
+            self.check_writable(&writer).and_then(|()| writer.active.finish())
+        };
+        let flushed = prepared.and_then(|()| self.flush_all());
+        let closed = {
+            let mut writer = self.lock_writer();
+            self.state.store(CLOSED, Ordering::SeqCst);
+            flushed.and_then(|()| {
+                // The index files of the active segment, which a flush of a growing segment leaves out.
+                writer.active.sync_indexes()?;
+                writer.epochs.store()?;
+                let end = writer.end;
+                writer.producers.set_map_end(end);
+                writer.producers.take_snapshot(Durability::Synced)?;
+                self.fs.sync_dir(&self.dir)
+            })
+        };
+        closed.map_err(|e| self.health.judge(e))
+    }
+
+    /// Closes without writing anything: what a crash of the process would leave.
+    pub fn abandon(&self) {
+        self.state.store(CLOSED, Ordering::SeqCst);
+    }
+}

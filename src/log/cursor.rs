@@ -1,0 +1,268 @@
+//! A cursor: many records a call, each batch read, checked and decompressed once.
+//!
+//! It reads a stretch of whole batches into its buffer and hands out records that point there, or into what was
+//! decompressed. What a call lends is good until the next one. The place is kept inside a batch too.
+
+use std::sync::Arc;
+
+use super::Log;
+use super::read::{FirstBatch, ReadOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::batch::{Batch, BatchHeader};
+use crate::format::decoder::RecordDecoder;
+use crate::format::record::{BatchFacts, Record, RecordParts};
+use crate::types::{Offset, to_usize};
+
+/// How much is read at a time when nothing else is asked for.
+const DEFAULT_READ_BYTES: usize = 256 * 1024;
+/// A call ends when it has decompressed so many bytes.
+const INFLATED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How a cursor reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CursorOptions {
+    /// How much is read from the log at a time, in bytes; 0 for the default of 256 KiB. A larger batch is read whole.
+    pub read_bytes: usize,
+    /// Whether control records are given too.
+    pub control_records: ControlRecords,
+}
+
+/// What a cursor does with control records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ControlRecords {
+    /// Passes over them: they are no data.
+    #[default]
+    Hide,
+    /// Gives them as records.
+    Show,
+}
+
+/// A place in a log from which records are read forwards.
+pub struct Cursor {
+    log: Arc<Log>,
+    options: CursorOptions,
+    /// Records below are passed over: the offset that was asked for lies inside a batch.
+    wanted_from: Offset,
+    /// Where the next read begins.
+    next: Offset,
+    /// Whole batches as they were read; the first `filled` bytes count.
+    buffer: Vec<u8>,
+    filled: usize,
+    /// Where the next batch begins in `buffer`.
+    batch_at: usize,
+    decoder: RecordDecoder,
+    /// The batch that is half given.
+    current: Option<Current>,
+    /// What the last call gave.
+    given: Vec<Given>,
+    /// What the next call answers: the last one had good records before it.
+    pending: Option<Error>,
+}
+
+#[derive(Clone, Copy)]
+struct Current {
+    start: usize,
+    end: usize,
+    next_offset: Offset,
+}
+
+#[derive(Clone, Copy)]
+struct Given {
+    parts: RecordParts,
+    facts: BatchFacts,
+    /// Where its batch begins in the buffer; `None` if its bytes were decompressed.
+    batch_start: Option<usize>,
+}
+
+/// Records that a cursor lends.
+#[derive(Clone, Copy)]
+pub struct RecordSlice<'c> {
+    given: &'c [Given],
+    buffer: &'c [u8],
+    inflated: &'c [u8],
+}
+
+impl<'c> RecordSlice<'c> {
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.given.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// Record number `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Record<'c>> {
+        self.given.get(index).map(|given| self.record(given))
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'c>> + use<'c> {
+        let slice = *self;
+        self.given.iter().map(move |given| slice.record(given))
+    }
+
+    #[inline]
+    fn record(&self, given: &Given) -> Record<'c> {
+        let source = match given.batch_start {
+            Some(start) => self.buffer.get(start..).unwrap_or_default(),
+            None => self.inflated,
+        };
+        given.parts.of(source, &given.facts)
+    }
+}
+
+impl Log {
+    /// A cursor at `start`. Whether the offset can be read shows at the first call.
+    #[must_use]
+    pub fn cursor(self: &Arc<Self>, start: Offset, options: CursorOptions) -> Cursor {
+        let mut decoder = RecordDecoder::new();
+        decoder.set_max_body_bytes(to_usize(u64::from(self.config().max_decompressed_message_bytes)));
+        Cursor {
+            log: Arc::clone(self),
+            options,
+            wanted_from: start,
+            next: start,
+            buffer: Vec::new(),
+            filled: 0,
+            batch_at: 0,
+            decoder,
+            current: None,
+            given: Vec::new(),
+            pending: None,
+        }
+    }
+}
+
+impl Cursor {
+    /// Where the next call goes on: behind the last record given, or behind what was passed over after it.
+    #[must_use]
+    pub fn position(&self) -> Offset {
+        self.next
+    }
+
+    /// Goes on from `offset`. Whether it can be read shows at the next call.
+    pub fn seek(&mut self, offset: Offset) {
+        self.wanted_from = offset;
+        self.next = offset;
+        self.filled = 0;
+        self.batch_at = 0;
+        self.current = None;
+        self.pending = None;
+    }
+
+    /// Up to `max` records from the cursor's place on; none at the log end. They are lent until the next call. A batch
+    /// that cannot be decoded gives its error once, after the records before it, and the next call goes on behind it.
+    pub fn next_records(&mut self, max: usize) -> Result<RecordSlice<'_>> {
+        self.given.clear();
+        self.decoder.discard_consumed();
+        if let Some(error) = self.pending.take() {
+            return Err(error);
+        }
+        while self.given.len() < max && self.decoder.inflated().len() < INFLATED_BYTES_MAX {
+            // What was given points into the buffer, so it is not read anew before the next call.
+            let at_end_of_buffer = self.current.is_none() && self.batch_at >= self.filled;
+            if at_end_of_buffer && (!self.given.is_empty() || !self.read_on()?) {
+                break;
+            }
+            if let Err(error) = self.give(max) {
+                if self.given.is_empty() {
+                    return Err(error);
+                }
+                self.pending = Some(error);
+                break;
+            }
+        }
+        Ok(RecordSlice { given: &self.given, buffer: &self.buffer, inflated: self.decoder.inflated() })
+    }
+
+    /// Fills the buffer from the next offset on. Whether there was anything.
+    fn read_on(&mut self) -> Result<bool> {
+        let wanted = if self.options.read_bytes == 0 { DEFAULT_READ_BYTES } else { self.options.read_bytes };
+        self.grow_buffer(wanted)?;
+        let options = ReadOptions { max_bytes: wanted, first_batch: FirstBatch::Always };
+        let read = match self.log.read(self.next, &mut self.buffer, &options) {
+            Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
+                self.grow_buffer(e.position().map_or(0, to_usize))?;
+                self.log.read(self.next, &mut self.buffer, &options)?
+            }
+            other => other?,
+        };
+        self.filled = read.bytes;
+        self.batch_at = 0;
+        if read.bytes == 0 {
+            self.next = self.next.max(read.next_offset);
+        }
+        Ok(read.bytes > 0)
+    }
+
+    fn grow_buffer(&mut self, bytes: usize) -> Result<()> {
+        let missing = bytes.saturating_sub(self.buffer.len());
+        self.buffer
+            .try_reserve(missing)
+            .map_err(|_| Error::new(ErrorKind::NoMemory, format!("no memory to read {bytes} bytes")))?;
+        self.buffer.resize(self.buffer.len() + missing, 0);
+        Ok(())
+    }
+
+    /// Gives records of the batch that is half given, or of the next one in the buffer. After an error the place is
+    /// behind that batch.
+    fn give(&mut self, max: usize) -> Result<()> {
+        let current = match self.current {
+            Some(current) => current,
+            None => match self.begin_batch()? {
+                Some(current) => current,
+                None => return Ok(()),
+            },
+        };
+        self.current = None;
+        self.next = current.next_offset;
+        let batch = Batch::new(self.buffer.get(current.start..current.end).unwrap_or_default())?;
+        let batch_start = (!self.decoder.is_inflating()).then_some(current.start);
+        loop {
+            if self.given.len() >= max || self.decoder.inflated().len() >= INFLATED_BYTES_MAX {
+                self.current = Some(current);
+                self.next = self.given.last().map_or(current.next_offset, |last| last.parts.offset.next());
+                return Ok(());
+            }
+            let Some(parts) = self.decoder.next_parts(&batch)? else { return Ok(()) };
+            if parts.offset >= self.wanted_from {
+                self.given.push(Given { parts, facts: *self.decoder.facts(), batch_start });
+            } else if batch_start.is_none() && self.given.is_empty() {
+                self.decoder.discard_consumed();
+            }
+        }
+    }
+
+    /// Takes up the next batch of the buffer; `None` if it holds no record that is wanted.
+    fn begin_batch(&mut self) -> Result<Option<Current>> {
+        let rest = self.buffer.get(self.batch_at..self.filled).unwrap_or_default();
+        let size = BatchHeader::parse(rest).map_or(rest.len(), |header| header.size_bytes as usize);
+        let (start, end) = (self.batch_at, (self.batch_at + size).min(self.filled));
+        self.batch_at = end;
+        let batch = Batch::new(self.buffer.get(start..end).unwrap_or_default())?;
+        let header = *batch.header();
+        let next_offset = header.last_offset.next();
+        self.next = self.next.max(next_offset);
+        let is_hidden =
+            header.attributes.is_control() && self.options.control_records == ControlRecords::Hide;
+        if is_hidden || header.last_offset < self.wanted_from {
+            return Ok(None);
+        }
+        batch.ensure_valid()?;
+        if header.magic > 2 {
+            return Err(Error::invalid_record(format!(
+                "the batch at offset {} has the unknown magic {}",
+                header.base_offset, header.magic
+            ))
+            .at_offset(header.base_offset));
+        }
+        self.decoder.begin_behind(&batch).map_err(|e| e.at_offset(header.base_offset))?;
+        Ok(Some(Current { start, end, next_offset }))
+    }
+}

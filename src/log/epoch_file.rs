@@ -1,0 +1,86 @@
+//! The leader epochs of a log with their file. Implements state.md 7, records.md 10, hard-cases.md HC17.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::format::epoch_checkpoint;
+use crate::io::{FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file};
+use crate::state::epochs::EpochCache;
+
+/// The epoch cache and where it is stored.
+#[derive(Debug)]
+pub(super) struct EpochFile {
+    fs: Arc<dyn FileSystem>,
+    path: PathBuf,
+    cache: EpochCache,
+    /// What the file says; `None` if it must be written whatever the cache is.
+    stored: Option<EpochCache>,
+}
+
+/// How the file was found.
+#[derive(Debug)]
+pub(super) enum EpochFileState {
+    /// As it should be, or not there.
+    Readable,
+    /// It does not parse: the epochs must be taken from the log.
+    Malformed(String),
+}
+
+impl EpochFile {
+    /// Reads the file; one that is missing is created empty, as Kafka does.
+    pub(super) fn open(fs: &Arc<dyn FileSystem>, dir: &Path) -> Result<(Self, EpochFileState)> {
+        let path = dir.join(epoch_checkpoint::FILE);
+        // What a crash left of a replacement means nothing.
+        remove_file_if_exists(&**fs, &path.with_extension("tmp"))?;
+        let mut opened = Self {
+            fs: Arc::clone(fs),
+            path,
+            cache: EpochCache::default(),
+            stored: Some(EpochCache::default()),
+        };
+        let Some(content) = read_file(&**fs, &opened.path)? else {
+            opened.fs.open(&opened.path, OpenMode::Create)?;
+            return Ok((opened, EpochFileState::Readable));
+        };
+        match epoch_checkpoint::parse(&content) {
+            Ok(lines) => {
+                opened.cache = EpochCache::from_lines(&lines);
+                let as_stored = opened.cache.entries() == lines.as_slice();
+                opened.stored = as_stored.then(|| opened.cache.clone());
+                Ok((opened, EpochFileState::Readable))
+            }
+            Err(e) => {
+                opened.stored = None;
+                Ok((opened, EpochFileState::Malformed(e.to_string())))
+            }
+        }
+    }
+
+    /// The epochs.
+    #[must_use]
+    pub(super) fn cache(&self) -> &EpochCache {
+        &self.cache
+    }
+
+    /// The epochs, to be changed; [`Self::store`] makes the change durable.
+    pub(super) fn cache_mut(&mut self) -> &mut EpochCache {
+        &mut self.cache
+    }
+
+    /// Writes the file if it does not say what the cache says.
+    pub(super) fn store(&mut self) -> Result<()> {
+        if self.stored.as_ref() == Some(&self.cache) {
+            return Ok(());
+        }
+        self.store_as(self.cache.clone())
+    }
+
+    /// Makes `next` the cache once its file is durable; if that fails cache and file stay as they were.
+    pub(super) fn store_as(&mut self, next: EpochCache) -> Result<()> {
+        replace_file(&*self.fs, &self.path, &epoch_checkpoint::write(next.entries()))?;
+        self.stored = Some(next.clone());
+        self.cache = next;
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! What an interrupted replacement or deletion of segments left: finished if the new segments are complete, undone if not.
+//! Implements log.md 8.1-8.3, hard-cases.md HC15, HC16.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::list_segment_files;
+use crate::error::Result;
+use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
+use crate::io::{FileSystem, OpenMode};
+use crate::log::report::{FindingKind, LoadNotes};
+use crate::segment::BatchScan;
+use crate::types::Offset;
+
+/// The offsets that a complete set of `.swap` files replaces: everything from `first` on and below `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Replaced {
+    first: Offset,
+    end: Offset,
+}
+
+/// Puts the directory in order. Whether it changed.
+pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes) -> Result<bool> {
+    let mut files = list_segment_files(&**fs, dir)?;
+    let mut changed = false;
+    let mut remove = |file: &SegmentFile| {
+        changed = true;
+        fs.remove_file(&dir.join(file.name()))
+    };
+    for deleted in files.iter().filter(|f| f.state == FileState::Deleted) {
+        remove(deleted)?;
+    }
+    // Files are renamed from .cleaned to .swap from the highest base down, so a .cleaned file proves that the .swap
+    // files at its base and above are not all there (KAFKA-6264).
+    let unfinished = files.iter().filter(|f| f.state == FileState::Cleaned).map(|f| f.offset).min();
+    for file in &files {
+        let swap_of_unfinished =
+            file.state == FileState::Swap && unfinished.is_some_and(|u| file.offset >= u);
+        if file.state == FileState::Cleaned || swap_of_unfinished {
+            notes.note(
+                FindingKind::Repaired,
+                format!("removed {}: its replacement was not complete", file.name()),
+            );
+            remove(file)?;
+        }
+    }
+    files.retain(|f| match f.state {
+        FileState::Live => true,
+        FileState::Swap => unfinished.is_none_or(|u| f.offset < u),
+        FileState::Cleaned | FileState::Deleted => false,
+    });
+
+    match replaced_by(fs, dir, &files)? {
+        Swaps::None => {}
+        Swaps::Broken(problem) => {
+            notes.note(
+                FindingKind::Repaired,
+                format!("removed a set of .swap files, kept the segments: {problem}"),
+            );
+            for swap in files.iter().filter(|f| f.state == FileState::Swap) {
+                remove(swap)?;
+            }
+            files.retain(|f| f.state == FileState::Live);
+        }
+        Swaps::Complete(range) => {
+            notes.note(
+                FindingKind::Repaired,
+                format!("finished replacing offsets {} to {}", range.first, range.end),
+            );
+            for old in files.iter().filter(|f| f.state == FileState::Live && is_replaced(f, range)) {
+                remove(old)?;
+            }
+        }
+    }
+    for swap in files.iter().filter(|f| f.state == FileState::Swap) {
+        changed = true;
+        fs.rename(&dir.join(swap.name()), &dir.join(swap.in_state(FileState::Live).name()))?;
+    }
+    if changed {
+        fs.sync_dir(dir)?;
+    }
+    Ok(changed)
+}
+
+fn is_replaced(file: &SegmentFile, range: Replaced) -> bool {
+    range.first <= file.offset && file.offset < range.end
+}
+
+enum Swaps {
+    /// No log is being replaced.
+    None,
+    /// All of them are whole.
+    Complete(Replaced),
+    /// One is not: what is wrong.
+    Broken(String),
+}
+
+/// Reads every `.log.swap` whole before anything is replaced: a torn one must not cost the originals.
+fn replaced_by(fs: &Arc<dyn FileSystem>, dir: &Path, files: &[SegmentFile]) -> Result<Swaps> {
+    let mut range: Option<Replaced> = None;
+    for swap in files.iter().filter(|f| f.state == FileState::Swap && f.kind == SegmentFileKind::Log) {
+        let end = match whole_segment_end(fs, &dir.join(swap.name()), swap.offset)? {
+            Ok(end) => end,
+            Err(problem) => return Ok(Swaps::Broken(format!("{}: {problem}", swap.name()))),
+        };
+        range = Some(range.map_or(Replaced { first: swap.offset, end }, |r| Replaced {
+            first: r.first.min(swap.offset),
+            end: r.end.max(end),
+        }));
+    }
+    Ok(range.map_or(Swaps::None, Swaps::Complete))
+}
+
+/// The offset behind the last batch of a file that holds nothing but good batches with rising offsets from `base` on;
+/// else what is wrong.
+fn whole_segment_end(
+    fs: &Arc<dyn FileSystem>,
+    path: &Path,
+    base: Offset,
+) -> Result<std::result::Result<Offset, String>> {
+    let file = fs.open(path, OpenMode::Read)?;
+    let len = file.len()?;
+    let mut scan = BatchScan::new(file, 0..len);
+    let mut end = base;
+    loop {
+        let scanned = match scan.next_batch() {
+            Ok(Some(scanned)) => scanned,
+            Ok(None) => break,
+            Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
+            Err(e) => return Err(e),
+        };
+        match scan.ensure_valid(&scanned) {
+            Ok(()) => {}
+            Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
+            Err(e) => return Err(e),
+        }
+        let header = &scanned.header;
+        if header.base_offset < end || header.last_offset < header.base_offset {
+            return Ok(Err(format!("offsets fall at position {}", scanned.position)));
+        }
+        end = header.last_offset.next();
+    }
+    match scan.rest_bytes() {
+        0 => Ok(Ok(end)),
+        rest => Ok(Err(format!("{rest} bytes behind its last whole batch"))),
+    }
+}

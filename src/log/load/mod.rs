@@ -1,0 +1,428 @@
+//! Loading one log from its directory: what a crash left is put in order, and what was not flushed is read again.
+//! Implements log.md 8.
+//!
+//! The passes, in order: [`leftovers`] finishes or undoes replacements of segments; then segments are opened, and those
+//! whose indexes are missing or wrong mended; then what lies above the recovery point is recovered; then offsets, epochs
+//! and producers follow from what is there. Any error leaves the log unopened; an I/O error never cuts data.
+
+mod leftovers;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::epoch_file::{EpochFile, EpochFileState};
+use super::producer_log::{Durability, ProducerLog, RebuildRange, Shutdown};
+use super::report::{FindingKind, LoadNotes};
+use super::segments::SegmentList;
+use crate::config::LogConfig;
+use crate::error::{ErrorKind, Result};
+use crate::format::batch::{Batch, BatchHeader};
+use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
+use crate::format::txn_index::AbortedTxn;
+use crate::format::uuid::Uuid;
+use crate::format::{epoch_checkpoint, partition_metadata};
+use crate::io::{Clock, EntryKind, FileSystem, exists, read_file};
+use crate::segment::{
+    BatchScan, IndexFiles, RecoverySink, Segment, SegmentOptions, SegmentWriter, rename_files,
+};
+use crate::state::epochs::EpochCache;
+use crate::types::{Offset, TimestampMs};
+
+/// What is known of a log before it is loaded.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Whether its directory was closed in order.
+    pub shutdown: Shutdown,
+    /// From the recovery-point checkpoint; 0 without an entry.
+    pub recovery_point: Offset,
+    /// From the log-start checkpoint; 0 without an entry.
+    pub log_start: Offset,
+    /// The log's configuration.
+    pub config: Arc<LogConfig>,
+    /// After how many ms without a batch a producer is forgotten (`producer.id.expiration.ms`).
+    pub producer_expiration_ms: i64,
+}
+
+/// A log as loading found and left it.
+pub(super) struct Loaded {
+    pub(super) segments: SegmentList,
+    pub(super) writer: SegmentWriter,
+    pub(super) end: Offset,
+    pub(super) log_start: Offset,
+    pub(super) recovery_point: Offset,
+    pub(super) producers: ProducerLog,
+    pub(super) epochs: EpochFile,
+    pub(super) topic_id: Option<Uuid>,
+    pub(super) notes: LoadNotes,
+}
+
+/// Loads the log of `dir`.
+pub(super) fn load(
+    fs: &Arc<dyn FileSystem>,
+    clock: &dyn Clock,
+    dir: &Arc<Path>,
+    options: &LoadOptions,
+) -> Result<Loaded> {
+    let mut notes = LoadNotes::default();
+    let topic_id = read_topic_id(&**fs, dir, &mut notes)?;
+    note_foreign_entries(&**fs, dir, &mut notes)?;
+    let mut changed = leftovers::settle(fs, dir, &mut notes)?;
+
+    let (epochs, epoch_state) = EpochFile::open(fs, dir)?;
+    let mut loader = Loader {
+        fs,
+        dir,
+        options,
+        now: clock.now(),
+        epochs,
+        notes,
+        segments: Vec::new(),
+        had_segments: false,
+    };
+    changed |= loader.open_segments()?;
+    let (writer, segments) = loader.recover_log(&mut changed)?;
+    loader.finish(segments, writer, topic_id, &epoch_state, changed)
+}
+
+struct Loader<'a> {
+    fs: &'a Arc<dyn FileSystem>,
+    dir: &'a Arc<Path>,
+    options: &'a LoadOptions,
+    now: TimestampMs,
+    epochs: EpochFile,
+    notes: LoadNotes,
+    /// Opened so far, rising.
+    segments: Vec<Arc<Segment>>,
+    /// Whether any segment was found that holds what the checkpointed log start leaves.
+    had_segments: bool,
+}
+
+impl Loader<'_> {
+    fn segment_options(&self) -> SegmentOptions {
+        segment_options(&self.options.config)
+    }
+
+    fn list(&self) -> SegmentList {
+        SegmentList::new(self.segments.iter().cloned())
+    }
+
+    /// Opens every segment and mends its indexes (log.md 8.4). Whether the directory changed.
+    fn open_segments(&mut self) -> Result<bool> {
+        let mut files: Vec<SegmentFile> = list_segment_files(&**self.fs, self.dir)?;
+        files.retain(|file| file.state == FileState::Live && file.kind != SegmentFileKind::Snapshot);
+        let logs: Vec<Offset> =
+            files.iter().filter(|f| f.kind == SegmentFileKind::Log).map(|f| f.offset).collect();
+        let mut changed = false;
+        for orphan in files.iter().filter(|f| !logs.contains(&f.offset)) {
+            self.notes.note(FindingKind::Repaired, format!("removed {}: it has no .log file", orphan.name()));
+            self.fs.remove_file(&self.dir.join(orphan.name()))?;
+            changed = true;
+        }
+        let last = logs.last().copied();
+        for base in logs {
+            let segment = Segment::open(self.fs, self.dir, base, self.segment_options(), self.now)?;
+            let will_be_recovered = self.options.shutdown == Shutdown::Unclean
+                && (base >= self.options.recovery_point || Some(base) == last);
+            let opened = self.mend_indexes(segment, will_be_recovered)?;
+            self.segments.push(opened);
+        }
+        Ok(changed)
+    }
+
+    fn mend_indexes(&mut self, segment: Arc<Segment>, will_be_recovered: bool) -> Result<Arc<Segment>> {
+        let base = segment.base_offset();
+        let why = match segment.check_index_files() {
+            Ok(IndexFiles::Sane) => return Ok(segment),
+            Ok(IndexFiles::Wrong) => {
+                if !will_be_recovered {
+                    self.notes.note(FindingKind::Repaired, format!("rebuilt the indexes of segment {base}"));
+                    self.notes.indexes_rebuilt += 1;
+                    segment.rebuild_indexes()?;
+                }
+                return Ok(segment);
+            }
+            Ok(IndexFiles::OffsetIndexMissing) => "its offset index is missing".to_owned(),
+            Err(e) if e.kind() == ErrorKind::CorruptIndex => e.to_string(),
+            Err(e) => return Err(e),
+        };
+        let (writer, _) = self.recover_segment(segment, &why)?;
+        writer.close()
+    }
+
+    /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes cut.
+    fn recover_segment(&mut self, segment: Arc<Segment>, why: &str) -> Result<(SegmentWriter, u64)> {
+        let base = segment.base_offset();
+        let mut producers = ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+        let range = RebuildRange { log_start: self.options.log_start, end: base, now: self.now };
+        producers.rebuild(&self.list(), range, Shutdown::Unclean, &mut self.notes)?;
+        let mut sink =
+            Sink { producers: &mut producers, epochs: self.epochs.cache_mut(), notes: &mut self.notes };
+        let (writer, recovery) = segment.recover(&mut sink)?;
+        producers.take_snapshot(Durability::Synced)?;
+        self.notes.segments_recovered += 1;
+        self.notes.bytes_truncated += recovery.truncated_bytes;
+        if let Some(reason) = recovery.reason {
+            self.notes.note(
+                FindingKind::Recovered,
+                format!("segment {base} ({why}): cut off {} bytes: {reason}", recovery.truncated_bytes),
+            );
+        } else {
+            self.notes.note(FindingKind::Recovered, format!("segment {base} ({why})"));
+        }
+        Ok((writer, recovery.truncated_bytes))
+    }
+
+    /// Recovers what was not flushed, or, after a clean shutdown, what does not look like one (log.md 8.7, 8.11).
+    fn recover_log(&mut self, changed: &mut bool) -> Result<(SegmentWriter, SegmentList)> {
+        let mut writer = match self.options.shutdown {
+            Shutdown::Unclean => self.recover_unflushed(changed)?,
+            Shutdown::Clean => self.recover_bad_tail()?,
+        };
+        if let Some(last) = self.segments.last()
+            && last.read_next_offset()? < self.options.log_start
+        {
+            self.notes.note(
+                FindingKind::Recovered,
+                format!(
+                    "all segments end below the log start offset {}: the log begins anew there",
+                    self.options.log_start
+                ),
+            );
+            for segment in std::mem::take(&mut self.segments) {
+                self.retire(&segment)?;
+            }
+            *changed = true;
+            writer = None;
+            let _ = self.epochs.cache_mut().clear();
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?
+                .restart_at(self.options.log_start)?;
+        }
+        self.had_segments = !self.segments.is_empty();
+        let writer = match (writer, self.segments.last()) {
+            (Some(writer), _) => writer,
+            (None, Some(last)) => Arc::clone(last).into_writer()?,
+            (None, None) => {
+                *changed = true;
+                self.create_segment(self.options.log_start)?
+            }
+        };
+        self.segments.retain(|s| s.base_offset() != writer.segment().base_offset());
+        self.segments.push(Arc::clone(writer.segment()));
+        Ok((writer, self.list()))
+    }
+
+    fn create_segment(&self, base: Offset) -> Result<SegmentWriter> {
+        let preallocate = Some(self.options.config.initial_file_bytes()).filter(|&bytes| bytes > 0);
+        let mut writer =
+            Segment::create(self.fs, self.dir, base, self.segment_options(), preallocate, self.now)?;
+        // With its index files, as Kafka's first reader makes them.
+        writer.finish_indexes()?;
+        Ok(writer)
+    }
+
+    /// The writer of the last segment if that was recovered.
+    fn recover_unflushed(&mut self, changed: &mut bool) -> Result<Option<SegmentWriter>> {
+        let unflushed: Vec<Arc<Segment>> = {
+            let list = self.list();
+            let from_floor = list.from_floor(self.options.recovery_point);
+            if from_floor.is_empty() { list.iter().cloned().collect() } else { from_floor.to_vec() }
+        };
+        let mut active = None;
+        let mut queue = unflushed.into_iter();
+        while let Some(segment) = queue.next() {
+            let base = segment.base_offset();
+            let (writer, truncated) = self.recover_segment(segment, "not known to be flushed")?;
+            if truncated > 0 {
+                // What comes behind a gap can never be reached in order.
+                for behind in queue.by_ref() {
+                    self.notes.note(
+                        FindingKind::Recovered,
+                        format!("retired segment {}: it lies behind the bytes cut off", behind.base_offset()),
+                    );
+                    self.notes.bytes_truncated += behind.size_bytes();
+                    self.retire(&behind)?;
+                    self.segments.retain(|s| s.base_offset() != behind.base_offset());
+                    *changed = true;
+                }
+            }
+            if self.segments.last().is_some_and(|last| last.base_offset() == base) {
+                active = Some(writer);
+            } else {
+                writer.close()?;
+            }
+        }
+        Ok(active)
+    }
+
+    fn recover_bad_tail(&mut self) -> Result<Option<SegmentWriter>> {
+        let Some(last) = self.segments.last().cloned() else { return Ok(None) };
+        let Err(problem) = last.check_tail()? else { return Ok(None) };
+        let why = format!("closed in order, but its end is not: {problem}");
+        self.recover_segment(last, &why).map(|(writer, _)| Some(writer))
+    }
+
+    /// Puts a segment out of use: its files are renamed and removed later.
+    fn retire(&mut self, segment: &Arc<Segment>) -> Result<()> {
+        let base = segment.base_offset();
+        rename_files(&**self.fs, self.dir, base, FileState::Live, FileState::Deleted)?;
+        ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?.retire(base)
+    }
+
+    fn finish(
+        mut self,
+        segments: SegmentList,
+        writer: SegmentWriter,
+        topic_id: Option<Uuid>,
+        epoch_state: &EpochFileState,
+        changed: bool,
+    ) -> Result<Loaded> {
+        let end = writer.segment().read_next_offset()?;
+        let first_base = segments.first().map_or(end, |s| s.base_offset());
+        let log_start = self.options.log_start.max(first_base);
+        let recovery_point = match self.options.shutdown {
+            Shutdown::Clean if self.had_segments => end,
+            _ => self.options.recovery_point.min(end),
+        }
+        .max(log_start);
+
+        if let EpochFileState::Malformed(problem) = epoch_state {
+            let rebuilt = epochs_of(&segments)?;
+            self.notes.note(
+                FindingKind::Repaired,
+                format!("rebuilt {} from the log: {problem}", epoch_checkpoint::FILE),
+            );
+            *self.epochs.cache_mut() = rebuilt;
+        }
+        let _ = self.epochs.cache_mut().truncate_from_end(end);
+        // By the checkpointed start, not by the first base: so Kafka does (log.md 8.9).
+        let _ = self.epochs.cache_mut().truncate_from_start(self.options.log_start);
+        self.epochs.store()?;
+
+        let mut producers = ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+        let bases: Vec<Offset> = segments.iter().map(|s| s.base_offset()).collect();
+        producers.remove_strays(&bases)?;
+        let range = RebuildRange { log_start, end, now: self.now };
+        producers.rebuild(&segments, range, self.options.shutdown, &mut self.notes)?;
+        if changed || self.notes.segments_recovered > 0 {
+            self.fs.sync_dir(self.dir)?;
+        }
+        Ok(Loaded {
+            segments,
+            writer,
+            end,
+            log_start,
+            recovery_point,
+            producers,
+            epochs: self.epochs,
+            topic_id,
+            notes: self.notes,
+        })
+    }
+}
+
+/// What a segment of a log with this configuration fixes when it is opened.
+pub(super) fn segment_options(config: &LogConfig) -> SegmentOptions {
+    SegmentOptions {
+        index_interval_bytes: u64::from(config.index_interval_bytes),
+        index_bytes_max: u64::from(config.segment_index_bytes),
+    }
+}
+
+/// What recovery tells the log.
+struct Sink<'a> {
+    producers: &'a mut ProducerLog,
+    epochs: &'a mut EpochCache,
+    notes: &'a mut LoadNotes,
+}
+
+impl RecoverySink for Sink<'_> {
+    fn batch(&mut self, header: &BatchHeader, control: Option<&Batch<'_>>) -> Result<Option<AbortedTxn>> {
+        if header.is_v2() {
+            let _ = self.epochs.assign_recovered(header.leader_epoch, header.base_offset);
+        }
+        let completed = self.producers.apply(header, control, self.notes);
+        Ok(completed.filter(|(txn, _)| txn.is_aborted).map(|(txn, last_stable_offset)| AbortedTxn {
+            producer_id: txn.producer_id,
+            first_offset: txn.first_offset,
+            last_offset: txn.last_offset,
+            last_stable_offset,
+        }))
+    }
+}
+
+/// The epochs that the batch headers of a whole log tell (deviations.md D53).
+fn epochs_of(segments: &SegmentList) -> Result<EpochCache> {
+    let mut epochs = EpochCache::default();
+    for segment in segments {
+        let mut scan = BatchScan::headers(Arc::clone(segment.file()), 0..segment.size_bytes());
+        loop {
+            match scan.next_batch() {
+                Ok(Some(scanned)) if scanned.header.is_v2() => {
+                    let _ = epochs.assign_recovered(scanned.header.leader_epoch, scanned.header.base_offset);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(e) if e.is_corrupt_data() => break,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    Ok(epochs)
+}
+
+/// The files of a directory whose names are Kafka's, by offset and kind.
+pub(super) fn list_segment_files(fs: &dyn FileSystem, dir: &Path) -> Result<Vec<SegmentFile>> {
+    let entries = fs.list(dir)?;
+    let mut files: Vec<SegmentFile> = entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::File)
+        .filter_map(|entry| SegmentFile::parse(&entry.name))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Names what is in the directory and not Kafka's; it is left alone (hard-cases.md HC21).
+fn note_foreign_entries(fs: &dyn FileSystem, dir: &Path, notes: &mut LoadNotes) -> Result<()> {
+    let mut names: Vec<_> = fs.list(dir)?;
+    names.sort_by(|a, b| a.name.cmp(&b.name));
+    for entry in names {
+        let known = entry.kind == EntryKind::File
+            && (SegmentFile::parse(&entry.name).is_some() || is_fixed_name(&entry.name));
+        if !known {
+            notes.note(
+                FindingKind::Ignored,
+                format!("left {} alone: no file of Kafka's", entry.name.display()),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn is_fixed_name(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let plain = name.strip_suffix(".tmp").unwrap_or(&name);
+    plain == epoch_checkpoint::FILE
+        || plain == partition_metadata::FILE
+        || name == partition_metadata::CORRUPT_FILE
+}
+
+/// The topic id; a file that does not parse is put aside (deviations.md D54).
+fn read_topic_id(fs: &dyn FileSystem, dir: &Path, notes: &mut LoadNotes) -> Result<Option<Uuid>> {
+    let path = dir.join(partition_metadata::FILE);
+    if !exists(fs, &path)? {
+        return Ok(None);
+    }
+    match partition_metadata::parse(&read_file(fs, &path)?.unwrap_or_default()) {
+        Ok(id) => Ok(Some(id)),
+        Err(e) => {
+            fs.rename(&path, &dir.join(partition_metadata::CORRUPT_FILE))?;
+            fs.sync_dir(dir)?;
+            notes.note(
+                FindingKind::Repaired,
+                format!("renamed {} to {}: {e}", partition_metadata::FILE, partition_metadata::CORRUPT_FILE),
+            );
+            Ok(None)
+        }
+    }
+}

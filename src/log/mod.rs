@@ -1,0 +1,257 @@
+//! One partition's log: append, read, look up, roll, flush, load, close.
+//!
+//! A [`Log`] is shared by any number of threads. One at a time appends, under the append lock; readers take no lock:
+//! they look at an immutable list of segments and at a published end, and never beyond it.
+//!
+//! **Lock order**, outermost first: the flush lock, the append lock, a segment's small lock for its largest timestamp.
+//! Debug builds check the first two. No fsync of log data happens under the append lock.
+//!
+//! Promises: an append that returned is in the log for every reader and survives a crash of the process; a refused or
+//! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-8.
+
+mod append;
+mod close;
+mod cursor;
+mod end;
+mod epoch_file;
+mod flush;
+mod health;
+mod info;
+mod load;
+mod lock_order;
+mod lookup;
+mod producer_log;
+mod read;
+mod report;
+mod roll;
+mod segments;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::config::LogConfig;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::partition_metadata;
+use crate::format::uuid::Uuid;
+use crate::io::{Clock, FileSystem, replace_file};
+use crate::segment::SegmentWriter;
+use crate::types::{Offset, TopicPartition};
+
+pub use append::{AppendOptions, AppendResult, LeaderEpochRule, WriteDurability};
+pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
+pub use end::LogEnd;
+pub use health::DirHealth;
+pub use info::LogInfo;
+pub use load::LoadOptions;
+pub use lookup::TimeTarget;
+pub use producer_log::Shutdown;
+pub use read::{FirstBatch, ReadOptions, ReadResult};
+pub use report::{Finding, FindingKind, LoadNotes, escape};
+pub use roll::{RollInput, RollReason, should_roll};
+pub use segments::SegmentList;
+
+use end::PublishedEnd;
+use epoch_file::EpochFile;
+use lock_order::{Level, Locked};
+use producer_log::ProducerLog;
+
+/// Where a log lives and what it shares with the others.
+#[derive(Clone, Debug)]
+pub struct LogPlace {
+    /// Its topic and partition.
+    pub partition: TopicPartition,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// The file system.
+    pub fs: Arc<dyn FileSystem>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// The state of the log directory that it lives in.
+    pub health: Arc<DirHealth>,
+}
+
+/// A log that is open.
+#[derive(Debug)]
+pub struct Log {
+    partition: TopicPartition,
+    dir: Arc<Path>,
+    fs: Arc<dyn FileSystem>,
+    clock: Arc<dyn Clock>,
+    health: Arc<DirHealth>,
+    config: ArcSwap<LogConfig>,
+    segments: ArcSwap<SegmentList>,
+    end: PublishedEnd,
+    start: AtomicI64,
+    recovery_point: AtomicI64,
+    state: AtomicU8,
+    topic_id: Mutex<Option<Uuid>>,
+    writer: Mutex<Writer>,
+    flush: Mutex<()>,
+}
+
+/// What only the holder of the append lock touches.
+#[derive(Debug)]
+struct Writer {
+    active: SegmentWriter,
+    end: Offset,
+    producers: ProducerLog,
+    epochs: EpochFile,
+    /// Of the active segment (log.md 2.3).
+    roll_jitter_ms: i64,
+    /// Why nothing can be appended until the log is opened again: garbage behind the end that could not be cut off.
+    broken: Option<Error>,
+    /// Bases of segments whose names are not durable yet.
+    unsynced_names: bool,
+    /// Up to where a roll wants the log flushed.
+    flush_due: Option<Offset>,
+}
+
+/// A log is open until it is closed; then every call answers CLOSED.
+const OPEN: u8 = 0;
+const CLOSED: u8 = 1;
+
+impl Log {
+    /// Opens the log of a directory, which exists, with everything that loading has to put in order.
+    pub fn open(place: LogPlace, options: &LoadOptions) -> Result<(Self, LoadNotes)> {
+        let dir: Arc<Path> = place.dir.into();
+        let loaded = load::load(&place.fs, &*place.clock, &dir, options)?;
+        let end = LogEnd {
+            offset: loaded.end,
+            segment_base: loaded.writer.segment().base_offset(),
+            position: loaded.writer.segment().size_bytes(),
+        };
+        let mut producers = loaded.producers;
+        // Single replica: all that was loaded is committed (manager.md 7.7).
+        producers.producers_mut().transactions.on_high_watermark(loaded.end);
+        let writer = Writer {
+            active: loaded.writer,
+            end: loaded.end,
+            producers,
+            epochs: loaded.epochs,
+            roll_jitter_ms: roll::draw_jitter_ms(&options.config),
+            broken: None,
+            unsynced_names: true,
+            flush_due: None,
+        };
+        let log = Self {
+            partition: place.partition,
+            dir,
+            fs: place.fs,
+            clock: place.clock,
+            health: place.health,
+            config: ArcSwap::new(Arc::clone(&options.config)),
+            segments: ArcSwap::from_pointee(loaded.segments),
+            end: PublishedEnd::new(end),
+            start: AtomicI64::new(loaded.log_start.0),
+            recovery_point: AtomicI64::new(loaded.recovery_point.0),
+            state: AtomicU8::new(OPEN),
+            topic_id: Mutex::new(loaded.topic_id),
+            writer: Mutex::new(writer),
+            flush: Mutex::new(()),
+        };
+        Ok((log, loaded.notes))
+    }
+
+    /// Its topic and partition.
+    #[must_use]
+    pub fn partition(&self) -> &TopicPartition {
+        &self.partition
+    }
+
+    /// Its directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Its configuration now.
+    #[must_use]
+    pub fn config(&self) -> Arc<LogConfig> {
+        self.config.load_full()
+    }
+
+    /// Replaces its configuration; each value counts from its next use on (config.md 5.11).
+    pub fn set_config(&self, config: Arc<LogConfig>) {
+        self.config.store(config);
+    }
+
+    /// Its segments now.
+    #[must_use]
+    pub fn segments(&self) -> Arc<SegmentList> {
+        self.segments.load_full()
+    }
+
+    /// The next offset to be assigned.
+    #[must_use]
+    pub fn end_offset(&self) -> Offset {
+        self.end.offset()
+    }
+
+    /// The first offset that can be read.
+    #[must_use]
+    pub fn start_offset(&self) -> Offset {
+        Offset(self.start.load(Ordering::SeqCst))
+    }
+
+    /// Below this offset everything was flushed.
+    #[must_use]
+    pub fn recovery_point(&self) -> Offset {
+        Offset(self.recovery_point.load(Ordering::SeqCst))
+    }
+
+    /// Its topic id.
+    #[must_use]
+    pub fn topic_id(&self) -> Option<Uuid> {
+        *self.topic_id.lock()
+    }
+
+    /// Gives the log its topic id and stores it. The same id again is fine; another one is INCONSISTENT_TOPIC_ID.
+    pub fn assign_topic_id(&self, id: Uuid) -> Result<()> {
+        self.check_open()?;
+        self.health.check()?;
+        let mut known = self.topic_id.lock();
+        match *known {
+            Some(own) if own == id => Ok(()),
+            Some(own) => Err(Error::new(
+                ErrorKind::InconsistentTopicId,
+                format!("the log {} has the topic id {own}, not {id}", self.partition),
+            )
+            .in_partition(self.partition.partition)),
+            None => {
+                let path = self.dir.join(partition_metadata::FILE);
+                replace_file(&*self.fs, &path, &partition_metadata::write(id))
+                    .map_err(|e| self.health.judge(e))?;
+                *known = Some(id);
+                Ok(())
+            }
+        }
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.state.load(Ordering::SeqCst) == OPEN {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Closed, format!("the log {} is closed", self.partition))
+            .in_partition(self.partition.partition))
+    }
+
+    /// Takes the append lock.
+    fn lock_writer(&self) -> Locked<MutexGuard<'_, Writer>> {
+        Locked::new(Level::Append, || self.writer.lock())
+    }
+
+    fn publish(&self, writer: &Writer) {
+        self.end.publish(LogEnd {
+            offset: writer.end,
+            segment_base: writer.active.segment().base_offset(),
+            position: writer.active.segment().size_bytes(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Reading batches as they are stored. Implements log.md 2.12 and 5.1-5.5 for the isolation "log end".
+
+use std::sync::Arc;
+
+use super::Log;
+use super::end::LogEnd;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
+use crate::segment::Segment;
+use crate::types::{Offset, to_usize};
+
+/// How to read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions {
+    /// At most so many bytes, but for the first batch.
+    pub max_bytes: usize,
+    /// Whether the first batch is wanted even if it is larger than `max_bytes`.
+    pub first_batch: FirstBatch,
+}
+
+/// What a limit on bytes means for the first batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FirstBatch {
+    /// It comes whole, so that a reader always gets on.
+    #[default]
+    Always,
+    /// It comes only if it fits.
+    IfItFits,
+}
+
+impl Default for ReadOptions {
+    /// As much as the buffer holds, the first batch in any case.
+    fn default() -> Self {
+        Self { max_bytes: usize::MAX, first_batch: FirstBatch::Always }
+    }
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadResult {
+    /// Bytes of whole batches in the buffer.
+    pub bytes: usize,
+    /// How many batches.
+    pub batches: u32,
+    /// First offset of the first batch, which may be below the one asked for; that one if there is no batch.
+    pub first_offset: Offset,
+    /// Where to go on: behind the last batch.
+    pub next_offset: Offset,
+    /// The first offset that can be read.
+    pub log_start_offset: Offset,
+    /// The next offset to be assigned.
+    pub log_end_offset: Offset,
+    /// Base of the segment that the first byte lies in, -1 without bytes.
+    pub segment_base_offset: Offset,
+    /// Where the first byte lies in it.
+    pub position: u64,
+    /// Whether the first batch is larger than `max_bytes`.
+    pub is_first_larger: bool,
+}
+
+impl Log {
+    /// Reads whole batches of one segment into `buffer`, from the one that holds `start` on. No data is no error.
+    /// OFFSET_OUT_OF_RANGE below the log start and above the log end; BUFFER_TOO_SMALL, with the bytes needed as its
+    /// position, if the first batch does not fit.
+    pub fn read(&self, start: Offset, buffer: &mut [u8], options: &ReadOptions) -> Result<ReadResult> {
+        self.check_open()?;
+        let end = self.end.load();
+        let log_start = self.start_offset();
+        if start < log_start || start > end.offset {
+            return Err(Error::new(
+                ErrorKind::OffsetOutOfRange,
+                format!(
+                    "offset {start} is outside of {log_start}..{} of the log {}",
+                    end.offset, self.partition
+                ),
+            )
+            .in_partition(self.partition.partition)
+            .at_offset(start));
+        }
+        let nothing = ReadResult {
+            bytes: 0,
+            batches: 0,
+            first_offset: start,
+            next_offset: start,
+            log_start_offset: log_start,
+            log_end_offset: end.offset,
+            segment_base_offset: Offset::NONE,
+            position: 0,
+            is_first_larger: false,
+        };
+        if start == end.offset {
+            return Ok(nothing);
+        }
+        let segments = self.segments();
+        for segment in segments.from_floor(start) {
+            let readable = readable_bytes(segment, end);
+            if let Some(found) = read_segment(segment, start, readable, buffer, options, &nothing)? {
+                return Ok(found);
+            }
+        }
+        // Everything from here to the end was compacted away.
+        Ok(ReadResult { next_offset: end.offset, ..nothing })
+    }
+}
+
+/// How many bytes of a segment lie below a published end.
+pub(super) fn readable_bytes(segment: &Segment, end: LogEnd) -> u64 {
+    match segment.base_offset().cmp(&end.segment_base) {
+        std::cmp::Ordering::Less => segment.size_bytes(),
+        std::cmp::Ordering::Equal => end.position,
+        std::cmp::Ordering::Greater => 0,
+    }
+}
+
+fn read_segment(
+    segment: &Arc<Segment>,
+    start: Offset,
+    readable: u64,
+    buffer: &mut [u8],
+    options: &ReadOptions,
+    nothing: &ReadResult,
+) -> Result<Option<ReadResult>> {
+    let Some(first) = segment.translate(start, readable)? else { return Ok(None) };
+    let first_bytes = first.size_bytes as usize;
+    let is_first_larger = options.max_bytes < first_bytes;
+    let found = ReadResult {
+        segment_base_offset: segment.base_offset(),
+        position: first.position,
+        is_first_larger,
+        ..*nothing
+    };
+    if is_first_larger && options.first_batch == FirstBatch::IfItFits {
+        return Ok(Some(found));
+    }
+    if buffer.len() < first_bytes {
+        return Err(Error::new(
+            ErrorKind::BufferTooSmall,
+            format!(
+                "the batch at offset {} has {first_bytes} bytes, the buffer {}",
+                first.base_offset,
+                buffer.len()
+            ),
+        )
+        .at_offset(first.base_offset)
+        .at_position(u64::from(first.size_bytes)));
+    }
+    let wanted =
+        options.max_bytes.max(first_bytes).min(buffer.len()).min(to_usize(readable - first.position));
+    let buffer = buffer.get_mut(..wanted).unwrap_or_default();
+    let read = segment.file().read_at(buffer, first.position)?;
+    let whole = whole_batches(buffer.get(..read).unwrap_or_default())?;
+    if whole.batches == 0 {
+        // The file is shorter than what was published: someone else cut it.
+        return Err(Error::corrupt(format!(
+            "segment {} ends inside the batch at position {}, {read} of {wanted} bytes could be read",
+            segment.base_offset(),
+            first.position
+        ))
+        .at_offset(first.base_offset)
+        .at_position(first.position));
+    }
+    Ok(Some(ReadResult {
+        bytes: whole.bytes,
+        batches: whole.batches,
+        first_offset: first.base_offset,
+        next_offset: whole.next_offset,
+        ..found
+    }))
+}
+
+struct Whole {
+    bytes: usize,
+    batches: u32,
+    next_offset: Offset,
+}
+
+/// The whole batches at the front of `bytes`.
+fn whole_batches(bytes: &[u8]) -> Result<Whole> {
+    let mut whole = Whole { bytes: 0, batches: 0, next_offset: Offset::ZERO };
+    loop {
+        let rest = bytes.get(whole.bytes..).unwrap_or_default();
+        let Some(prefix) = rest.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else { return Ok(whole) };
+        match next_in_file(prefix, rest.len() as u64) {
+            Ok(Next::Batch(size)) => {
+                let Some(header) = rest.get(..size as usize).and_then(BatchHeader::parse) else {
+                    return Ok(whole);
+                };
+                whole.bytes += size as usize;
+                whole.batches += 1;
+                whole.next_offset = header.last_offset.next();
+            }
+            Ok(Next::End) => return Ok(whole),
+            // Bytes that are no batch end the answer; the next read from there meets them first and says so.
+            Err(_) if whole.batches > 0 => return Ok(whole),
+            Err(e) => return Err(e),
+        }
+    }
+}
