@@ -15,6 +15,7 @@ pub mod error;
 pub mod format;
 pub mod io;
 pub mod log;
+pub mod manager;
 pub mod segment;
 pub mod state;
 pub mod types;

@@ -1,0 +1,124 @@
+//! Closing: each directory whose logs were all closed in order gets its checkpoints, then its clean-shutdown marker.
+//! Implements manager.md 10.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use super::Manager;
+use super::dirs::LogDir;
+use crate::error::{Error, Result};
+use crate::format::checkpoint::Offsets;
+use crate::format::marker;
+use crate::io::OpenMode;
+use crate::log::Log;
+
+impl Manager {
+    /// Closes every log, writes checkpoints and markers, and gives the directories back. The first failure is answered;
+    /// the rest is closed all the same, and what failed is recovered by the next open. Closing twice does nothing.
+    pub fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write()).into_values().collect();
+        let outcomes = self.close_logs(&logs);
+        let mut first = Ok(());
+        for dir in &self.dirs {
+            let is_here = |log: &&Arc<Log>| log.dir().parent() == Some(dir.path.as_path());
+            let here: Vec<&Arc<Log>> = logs.iter().filter(is_here).collect();
+            let failed =
+                outcomes.iter().find(|(log, outcome)| outcome.is_err() && is_here(log)).map(|(_, o)| o);
+            let closed = match failed {
+                Some(Err(e)) => Err(e.clone()),
+                _ => self.close_dir(dir, &here),
+            };
+            // Dropping the lock gives the directory back.
+            *dir.lock.lock() = None;
+            if first.is_ok() {
+                first = closed;
+            }
+        }
+        first
+    }
+
+    /// Gives the directories back without writing anything: what a crash of the process would leave.
+    pub fn abandon(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        for log in std::mem::take(&mut *self.logs.write()).into_values() {
+            log.abandon();
+        }
+        for dir in &self.dirs {
+            *dir.lock.lock() = None;
+        }
+    }
+
+    fn close_logs<'a>(&self, logs: &'a [Arc<Log>]) -> Vec<(&'a Arc<Log>, Result<()>)> {
+        let threads = (self.recovery_threads * self.dirs.len()).min(logs.len());
+        if threads <= 1 {
+            return logs.iter().map(|log| (log, log.close())).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let outcomes = Mutex::new(Vec::with_capacity(logs.len()));
+        let work = || {
+            while let Some(log) = logs.get(next.fetch_add(1, Ordering::SeqCst)) {
+                let outcome = log.close();
+                outcomes.lock().push((log, outcome));
+            }
+        };
+        std::thread::scope(|scope| {
+            for n in 1..threads {
+                let worker = std::thread::Builder::new().name(format!("klog-closing-{n}"));
+                if worker.spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+        outcomes.into_inner()
+    }
+
+    /// Writes the directory's checkpoints and, if nothing in it is in doubt, its marker.
+    fn close_dir(&self, dir: &LogDir, logs: &[&Arc<Log>]) -> Result<()> {
+        if let Some(failure) = dir.health.failure() {
+            return Err(failure);
+        }
+        self.write_checkpoints(dir, logs)?;
+        if dir.has_failed_logs {
+            return Ok(());
+        }
+        let path = dir.path.join(marker::FILE);
+        let file = self.fs.open(&path, OpenMode::Truncate)?;
+        file.write_at(&marker::write(self.broker_epoch), 0)?;
+        file.sync()?;
+        self.fs.sync_dir(&dir.path)
+    }
+
+    /// Writes recovery points and log starts of the logs in a directory (manager.md 7.3, 7.4).
+    pub(super) fn write_checkpoints(&self, dir: &LogDir, logs: &[&Arc<Log>]) -> Result<()> {
+        let mut recovery_points = Offsets::new();
+        let mut log_starts = Offsets::new();
+        for log in logs {
+            recovery_points.insert(log.partition().clone(), log.recovery_point());
+            let start = log.start_offset();
+            if log.segments().first().is_some_and(|first| start > first.base_offset()) {
+                log_starts.insert(log.partition().clone(), start);
+            }
+        }
+        let judge = |e: Error| dir.health.judge(e);
+        dir.checkpoints.write_recovery_points(&*self.fs, &dir.path, recovery_points).map_err(judge)?;
+        dir.checkpoints.write_log_starts(&*self.fs, &dir.path, log_starts).map_err(judge)
+    }
+
+    /// Writes the checkpoints of every directory now.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.check_open()?;
+        let logs = self.logs();
+        for dir in self.dirs.iter().filter(|dir| dir.is_online()) {
+            let here: Vec<&Arc<Log>> =
+                logs.iter().filter(|log| self.dir_of(log).is_some_and(|d| d.path == dir.path)).collect();
+            self.write_checkpoints(dir, &here)?;
+        }
+        Ok(())
+    }
+}

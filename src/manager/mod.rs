@@ -1,0 +1,207 @@
+//! All logs of one or several log directories: opening, listing, creating, closing.
+//!
+//! Owns the directories: their locks, clean-shutdown markers, checkpoints and what stands in `meta.properties`. A
+//! directory or a log that cannot be opened is reported and left as it is; everything else is served. What is not Kafka's
+//! is left alone.
+//!
+//! Promises: a directory is owned by one manager at a time, in this process and across processes; the clean-shutdown
+//! marker stands only over directories whose every log was closed in order. Implements manager.md 1-3 and 10.
+//!
+//! Deletion, moving between directories, retention and other work in the background come with the log manager's issue;
+//! so do directories that are marked `-delete`, `-future` or `-stray`: they are left as they are.
+
+mod checkpoints;
+mod close;
+mod create;
+mod dirs;
+mod open;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use parking_lot::RwLock;
+
+use crate::config::Resolved;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::meta_properties::MetaProperties;
+use crate::io::{Clock, FileSystem};
+use crate::log::{DirHealth, Finding, Log};
+use crate::types::TopicPartition;
+
+pub use create::CreateOptions;
+use dirs::LogDir;
+pub use dirs::MissingDir;
+
+/// How a manager is opened.
+#[derive(Clone, Debug)]
+pub struct ManagerOptions {
+    /// The log directories. Relative ones count from the working directory at opening.
+    pub dirs: Vec<PathBuf>,
+    /// What to do about a directory that does not exist.
+    pub missing_dir: MissingDir,
+    /// The configuration.
+    pub config: Arc<Resolved>,
+    /// The file system that they are on.
+    pub fs: Arc<dyn FileSystem>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Threads that load and close logs, for each directory; `None` is `num.recovery.threads.per.data.dir`.
+    pub recovery_threads: Option<usize>,
+    /// The broker epoch for the clean-shutdown marker; -1 for none.
+    pub broker_epoch: i64,
+}
+
+/// Logs in their directories.
+#[derive(Debug)]
+pub struct Manager {
+    fs: Arc<dyn FileSystem>,
+    clock: Arc<dyn Clock>,
+    config: Arc<Resolved>,
+    recovery_threads: usize,
+    broker_epoch: i64,
+    dirs: Vec<LogDir>,
+    logs: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
+    failed: Vec<FailedLog>,
+    report: Vec<Finding>,
+    counts: OpenCounts,
+    closed: AtomicBool,
+}
+
+/// A log that could not be opened; its directory is as it was.
+#[derive(Clone, Debug)]
+pub struct FailedLog {
+    /// Its topic and partition.
+    pub partition: TopicPartition,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Why.
+    pub error: Error,
+}
+
+/// What opening did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenCounts {
+    /// Segments that were recovered.
+    pub segments_recovered: u64,
+    /// Bytes that were cut off.
+    pub bytes_truncated: u64,
+    /// Segments whose indexes were made anew.
+    pub indexes_rebuilt: u64,
+}
+
+/// A log directory as it is now.
+#[derive(Clone, Debug)]
+pub struct DirInfo {
+    /// Its path.
+    pub path: PathBuf,
+    /// What took it offline.
+    pub failure: Option<Error>,
+    /// What its `meta.properties` says.
+    pub meta: MetaProperties,
+    /// Whether it was closed in order before this opening.
+    pub was_clean: bool,
+}
+
+impl Manager {
+    /// Every log, by topic, then partition.
+    #[must_use]
+    pub fn logs(&self) -> Vec<Arc<Log>> {
+        self.logs.read().values().cloned().collect()
+    }
+
+    /// The logs that could not be opened.
+    #[must_use]
+    pub fn failed_logs(&self) -> &[FailedLog] {
+        &self.failed
+    }
+
+    /// The log of a partition. What could not be opened answers why.
+    pub fn log(&self, partition: &TopicPartition) -> Result<Arc<Log>> {
+        self.check_open()?;
+        if let Some(log) = self.logs.read().get(partition) {
+            return Ok(Arc::clone(log));
+        }
+        match self.failed.iter().find(|failed| failed.partition == *partition) {
+            Some(failed) => Err(failed.error.clone()),
+            None => {
+                Err(Error::new(ErrorKind::UnknownTopicOrPartition, format!("there is no log {partition}"))
+                    .in_partition(partition.partition))
+            }
+        }
+    }
+
+    /// What opening found and did, sorted by directory and partition.
+    #[must_use]
+    pub fn report(&self) -> &[Finding] {
+        &self.report
+    }
+
+    /// What opening did, in numbers.
+    #[must_use]
+    pub fn open_counts(&self) -> OpenCounts {
+        self.counts
+    }
+
+    /// The directories, in the order given.
+    #[must_use]
+    pub fn dirs(&self) -> Vec<DirInfo> {
+        self.dirs
+            .iter()
+            .map(|dir| DirInfo {
+                path: dir.path.clone(),
+                failure: dir.health.failure(),
+                meta: dir.meta.clone(),
+                was_clean: dir.was_clean,
+            })
+            .collect()
+    }
+
+    /// The configuration that it was opened with.
+    #[must_use]
+    pub fn config(&self) -> &Arc<Resolved> {
+        &self.config
+    }
+
+    /// The wall clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Makes every log durable. The first failure is answered; the other logs are flushed all the same.
+    pub fn flush_all(&self) -> Result<()> {
+        self.check_open()?;
+        let mut first = Ok(());
+        for log in self.logs() {
+            let flushed = log.flush();
+            if first.is_ok() {
+                first = flushed;
+            }
+        }
+        first
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Closed, "the manager is closed"));
+        }
+        Ok(())
+    }
+
+    fn dir_of(&self, log: &Log) -> Option<&LogDir> {
+        let parent = log.dir().parent()?;
+        self.dirs.iter().find(|dir| dir.path == parent)
+    }
+}
+
+/// The state of a directory, for logs that are made in it.
+fn health_of(dir: &LogDir) -> Arc<DirHealth> {
+    Arc::clone(&dir.health)
+}
+
+/// The directory of a partition.
+fn partition_dir(dir: &Path, partition: &TopicPartition) -> PathBuf {
+    dir.join(partition.to_string())
+}
