@@ -13,6 +13,7 @@
 pub mod config;
 pub mod error;
 pub mod format;
+pub mod inspect;
 pub mod io;
 pub mod log;
 pub mod manager;

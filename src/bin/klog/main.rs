@@ -1,2 +1,128 @@
-//! The klog command.
-fn main() {}
+//! The `klog` command: looks at Kafka data directories, and recovers them.
+//!
+//! Parsing and printing only; the work is the library's. Standard output carries the stated lines and nothing else,
+//! everything for a person goes to standard error. Exit status: 0 done, 1 an error, 2 wrong usage.
+
+mod args;
+mod config_args;
+mod progress;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use klog::error::{Error, ErrorKind, Result};
+use klog::inspect::{DumpOptions, dump, list_logs};
+use klog::io::{FileSystem, RealFs, SystemClock};
+use klog::log::{Finding, FindingKind};
+use klog::manager::{Manager, ManagerOptions, MissingDir};
+use klog::types::TimestampMs;
+
+use args::{Args, Command, DirArgs};
+
+fn main() -> ExitCode {
+    // clap answers --help and --version with 0, and wrong usage with 2.
+    let args = Args::parse();
+    match run(&args.command) {
+        Ok(code) => code,
+        Err(Failure::Usage(e)) => {
+            eprintln!("klog: {e}");
+            ExitCode::from(2)
+        }
+        // Whoever reads our output has seen enough.
+        Err(Failure::Error(e)) if e.os_errno() == Some(libc::EPIPE) => ExitCode::SUCCESS,
+        Err(Failure::Error(e)) => {
+            eprintln!("klog: {}: {e}", e.kind());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+enum Failure {
+    Usage(Error),
+    Error(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
+    match command {
+        Command::Ls(dir) => Ok(ls(dir)?),
+        Command::Dump { dir, partition } => Ok(dump_dir(dir, partition.as_ref())?),
+        Command::Recover(dir) => Ok(recover(dir)?),
+    }
+}
+
+fn ls(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {
+    let config = config_args::resolve(&args.config, None)?;
+    let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
+    let (lines, findings) = progress::show("reading", || list_logs(&fs, &args.dir, &config))?;
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        writeln!(out, "{line}").map_err(|e| output_error(&e))?;
+    }
+    Ok(tell(&findings))
+}
+
+fn dump_dir(
+    args: &DirArgs,
+    partition: Option<&klog::types::TopicPartition>,
+) -> std::result::Result<ExitCode, Failure> {
+    let config = config_args::resolve(&args.config, partition)?;
+    let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
+    let options = DumpOptions { only: partition.cloned(), config, now: TimestampMs(0) };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let findings = dump(&fs, &args.dir, &options, &mut out)?;
+    out.flush().map_err(|e| output_error(&e))?;
+    // A log that cannot be loaded is a line of the text.
+    tell(&findings);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn recover(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {
+    let config = config_args::resolve(&args.config, None)?;
+    let options = ManagerOptions {
+        dirs: vec![args.dir.clone()],
+        missing_dir: MissingDir::Refuse,
+        config,
+        fs: Arc::new(RealFs),
+        clock: Arc::new(SystemClock),
+        recovery_threads: None,
+        broker_epoch: -1,
+    };
+    let findings = progress::show("recovering", || -> Result<Vec<Finding>> {
+        let manager = Manager::open(options)?;
+        let findings = manager.report().to_vec();
+        manager.close()?;
+        Ok(findings)
+    })?;
+    Ok(tell(&findings))
+}
+
+/// Prints what loading found for a person; a failure among it is the command's.
+fn tell(findings: &[Finding]) -> ExitCode {
+    for finding in findings {
+        let place = match &finding.partition {
+            Some(partition) => partition.to_string(),
+            None => finding.dir.display().to_string(),
+        };
+        eprintln!("klog: {}: {place}: {}", finding.kind.name(), finding.text);
+    }
+    if findings.iter().any(|finding| finding.kind == FindingKind::Failed) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn output_error(error: &std::io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(_) => Error::from_io("write to", std::path::Path::new("standard output"), error),
+        None => Error::new(ErrorKind::KafkaStorage, format!("cannot write to standard output: {error}")),
+    }
+}

@@ -1,0 +1,61 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use klog::format::names::parse_topic_partition;
+use klog::types::TopicPartition;
+
+/// Looks at Kafka data directories, and recovers them.
+#[derive(Debug, Parser)]
+#[command(name = "klog", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the logs, a line each. Changes nothing; the directory may be a live broker's.
+    Ls(DirArgs),
+    /// Print what a load would leave, as canonical text. Changes nothing; the directory may be a live broker's.
+    Dump {
+        /// Where and how.
+        #[command(flatten)]
+        dir: DirArgs,
+        /// Only this log.
+        #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+        partition: Option<TopicPartition>,
+    },
+    /// Load every log for real, as a broker does after a crash, and close the directory in order.
+    Recover(DirArgs),
+}
+
+/// A directory and how it is read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DirArgs {
+    /// The log directory.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// The configuration.
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// Configuration by Kafka's keys.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    /// A broker key; a topic key for the log that is named; or a topic key for TOPIC.
+    #[arg(long = "config", value_name = "[TOPIC:]KEY=VALUE")]
+    pub(crate) pairs: Vec<String>,
+    /// A file as a broker's server.properties, with `topic.NAME.KEY` lines for topics.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) properties: Vec<PathBuf>,
+}
+
+fn parse_partition(text: &str) -> Result<TopicPartition, String> {
+    parse_topic_partition(text)
+        .ok_or_else(|| format!("{text:?} is not of the form TOPIC-PARTITION, as in orders-0"))
+}

@@ -1,0 +1,285 @@
+//! The canonical text of a log directory: what a load would leave, one fact a line. Implements fixtures/README.md 2.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::batch_text::write_batch;
+use super::{ensure_is_dir, look};
+use crate::config::Resolved;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::checkpoint::{
+    self, CLEANER_FILE, HIGH_WATERMARK_FILE, LOG_START_FILE, RECOVERY_POINT_FILE,
+};
+use crate::format::decoder::RecordDecoder;
+use crate::format::marker;
+use crate::format::meta_properties;
+use crate::format::names::{DirKind, classify_dir};
+use crate::io::{Clock, EntryKind, FileSystem, ManualClock, OverlayFs, exists, read_file};
+use crate::log::{Finding, Log};
+use crate::manager::Manager;
+use crate::segment::{BatchScan, Segment};
+use crate::types::{TimestampMs, TopicPartition};
+
+/// How often a directory is looked at whose files go away meanwhile.
+const LOOKS_MAX: usize = 5;
+
+/// What to dump.
+#[derive(Clone, Debug)]
+pub struct DumpOptions {
+    /// Only this log; `None` is all.
+    pub only: Option<TopicPartition>,
+    /// How logs are loaded.
+    pub config: Arc<Resolved>,
+    /// What time it is: 0 lets no producer expire.
+    pub now: TimestampMs,
+}
+
+/// Writes the text of `dir` and answers what loading found.
+pub fn dump(
+    base: &Arc<dyn FileSystem>,
+    dir: &Path,
+    options: &DumpOptions,
+    out: &mut dyn Write,
+) -> Result<Vec<Finding>> {
+    // The head is read before loading, which takes the marker.
+    let clock = Arc::new(ManualClock::new(options.now));
+    ensure_is_dir(&**base, dir)?;
+    let head = head(&**base, dir)?;
+    let (manager, overlay) = look_until_it_stands_still(base, &clock, dir, &options.config)?;
+    let entries = entries_in_order(&manager, options.only.as_ref());
+    if let (Some(only), true) = (&options.only, entries.is_empty()) {
+        return Err(manager
+            .log(only)
+            .err()
+            .unwrap_or_else(|| Error::new(ErrorKind::Bug, "a log was not listed")));
+    }
+    let mut text = head;
+    let print = |text: &mut String, out: &mut dyn Write| -> Result<()> {
+        out.write_all(text.as_bytes())
+            .map_err(|e| Error::from_io("write to", Path::new("the output"), &e))?;
+        text.clear();
+        Ok(())
+    };
+    print(&mut text, out)?;
+    for entry in entries {
+        match entry {
+            Entry::Log(log) => {
+                write_log(&mut text, &log, out, print)?;
+                write_files(&mut text, &*overlay, log.dir())?;
+            }
+            Entry::Failed(partition) => {
+                let _ = writeln!(text, "log {partition} error");
+            }
+        }
+        print(&mut text, out)?;
+    }
+    Ok(manager.report().to_vec())
+}
+
+/// A live owner may remove files between our listing and our reading; then another look finds the directory in order. A log
+/// that is gone by the last look is left out; the report names it.
+fn look_until_it_stands_still(
+    base: &Arc<dyn FileSystem>,
+    clock: &Arc<ManualClock>,
+    dir: &Path,
+    config: &Arc<Resolved>,
+) -> Result<(Manager, Arc<OverlayFs>)> {
+    let mut looks = 0;
+    loop {
+        let (manager, overlay) = look(base, Arc::clone(clock) as Arc<dyn Clock>, dir, config)?;
+        looks += 1;
+        if looks == LOOKS_MAX || !manager.failed_logs().iter().any(|failed| failed.error.is_not_found()) {
+            return Ok((manager, overlay));
+        }
+    }
+}
+
+enum Entry {
+    Log(Arc<Log>),
+    Failed(TopicPartition),
+}
+
+fn entries_in_order(manager: &Manager, only: Option<&TopicPartition>) -> Vec<Entry> {
+    let mut entries: Vec<(TopicPartition, Entry)> =
+        manager.logs().into_iter().map(|log| (log.partition().clone(), Entry::Log(log))).collect();
+    let failed = manager.failed_logs().iter().filter(|failed| !failed.error.is_not_found());
+    entries.extend(failed.map(|f| (f.partition.clone(), Entry::Failed(f.partition.clone()))));
+    entries.retain(|(partition, _)| only.is_none_or(|only| only == partition));
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+fn head(fs: &dyn FileSystem, dir: &Path) -> Result<String> {
+    let mut text = String::from("dump 1\n");
+    let clean = if exists(fs, &dir.join(marker::FILE))? { "yes" } else { "no" };
+    let _ = writeln!(text, "clean {clean}");
+    if let Some(content) = read_file(fs, &dir.join(meta_properties::FILE))? {
+        for (key, value) in meta_properties::properties(&content)? {
+            let _ = writeln!(text, "meta {key}={value}");
+        }
+    }
+    for name in [CLEANER_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, HIGH_WATERMARK_FILE] {
+        match checkpoint::parse(&read_file(fs, &dir.join(name))?.unwrap_or_default()) {
+            Ok(offsets) => {
+                for (partition, offset) in offsets {
+                    let _ = writeln!(text, "checkpoint {name} {partition} {offset}");
+                }
+            }
+            Err(_) => {
+                let _ = writeln!(text, "checkpoint {name} unreadable");
+            }
+        }
+    }
+    let mut dirs: Vec<_> = fs.list(dir)?.into_iter().filter(|e| e.kind == EntryKind::Dir).collect();
+    dirs.sort_by(|a, b| a.name.cmp(&b.name));
+    for entry in dirs {
+        let kind = match classify_dir(&entry.name) {
+            DirKind::Log(_) => continue,
+            DirKind::ClusterMetadata => "metadata",
+            DirKind::Delete => "delete",
+            DirKind::Stray => "stray",
+            DirKind::Future(_) => "future",
+            DirKind::Other => "other",
+            DirKind::Unknown => "unknown",
+        };
+        let _ = writeln!(text, "dir {} {kind}", entry.name.display());
+    }
+    Ok(text)
+}
+
+fn write_log(
+    text: &mut String,
+    log: &Arc<Log>,
+    out: &mut dyn Write,
+    print: impl Fn(&mut String, &mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let info = log.info();
+    let _ = writeln!(
+        text,
+        "log {} start={} end={} segments={} recovery_point={} topic_id={}",
+        log.partition(),
+        info.log_start_offset,
+        info.log_end_offset,
+        info.segments,
+        info.recovery_point,
+        info.topic_id.map_or_else(|| "none".to_owned(), |id| id.to_string()),
+    );
+    let segments = log.segment_list();
+    for segment in &segments {
+        write_segment(text, segment, out, &print)?;
+    }
+    for entry in log.epochs() {
+        let _ = writeln!(text, "epoch {} {}", entry.epoch, entry.start_offset);
+    }
+    for (id, producer) in log.producers() {
+        let last = producer.snapshot_entry(id);
+        let _ = writeln!(
+            text,
+            "producer {id} epoch={} last_seq={} last_offset={} offset_delta={} ts={} coordinator_epoch={} txn_first={}",
+            last.epoch,
+            last.last_sequence,
+            last.last_offset,
+            last.offset_delta,
+            last.timestamp,
+            last.coordinator_epoch,
+            last.txn_first_offset.map_or_else(|| "-".to_owned(), |o| o.to_string()),
+        );
+        for batch in &producer.batches {
+            let _ = writeln!(
+                text,
+                "pbatch {id} seq={}..{} offset={}..{} ts={}",
+                batch.first_sequence(),
+                batch.last_sequence,
+                batch.first_offset(),
+                batch.last_offset,
+                batch.timestamp
+            );
+        }
+    }
+    for segment in &segments {
+        for txn in segment.aborted_txns()? {
+            let _ = writeln!(
+                text,
+                "aborted {} producer={} first={} last={} lso={}",
+                segment.base_offset(),
+                txn.producer_id,
+                txn.first_offset,
+                txn.last_offset,
+                txn.last_stable_offset
+            );
+        }
+    }
+    let _ = writeln!(text, "lso {}", info.last_stable_offset);
+    Ok(())
+}
+
+fn write_segment(
+    text: &mut String,
+    segment: &Arc<Segment>,
+    out: &mut dyn Write,
+    print: impl Fn(&mut String, &mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let size = segment.size_bytes();
+    let _ = writeln!(text, "seg {} size={size}", segment.base_offset());
+    let offsets = segment.with_indexes(|indexes| indexes.offset_entries())?;
+    write_runs(text, offsets.iter().map(|e| format!("oi {} {}", e.offset, e.position)));
+    let times = segment.with_indexes(|indexes| indexes.time_entries())?;
+    write_runs(text, times.iter().map(|e| format!("ti {} {}", e.timestamp, e.offset)));
+    let mut decoder = RecordDecoder::new();
+    let mut scan = BatchScan::new(Arc::clone(segment.file()), 0..size);
+    loop {
+        let position = scan.position();
+        match scan.next_batch() {
+            Ok(Some(scanned)) => {
+                write_batch(text, scanned.position, &scan.bytes_of(&scanned)?, &mut decoder).map_err(
+                    |e| e.at_position(position).context(format_args!("segment {}", segment.base_offset())),
+                )?;
+                print(text, out)?;
+            }
+            Ok(None) => break,
+            Err(e) if e.is_corrupt_data() => {
+                let _ = writeln!(text, "bad pos={position}");
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    let rest = scan.rest_bytes();
+    if rest > 0 {
+        let _ = writeln!(text, "rest pos={} bytes={rest}", scan.position());
+    }
+    Ok(())
+}
+
+/// Writes lines, equal ones that follow each other once with their number.
+fn write_runs(text: &mut String, lines: impl Iterator<Item = String>) {
+    let mut run: Option<(String, usize)> = None;
+    let flush = |text: &mut String, (line, n): (String, usize)| {
+        let _ = if n > 1 { writeln!(text, "{line} x{n}") } else { writeln!(text, "{line}") };
+    };
+    for line in lines {
+        match &mut run {
+            Some((last, n)) if *last == line => *n += 1,
+            _ => {
+                if let Some(done) = run.replace((line, 1)) {
+                    flush(text, done);
+                }
+            }
+        }
+    }
+    if let Some(done) = run {
+        flush(text, done);
+    }
+}
+
+fn write_files(text: &mut String, fs: &dyn FileSystem, dir: &Path) -> Result<()> {
+    let mut names: Vec<_> = fs.list(dir)?.into_iter().map(|entry| entry.name).collect();
+    names.sort();
+    for name in names.iter().map(|name| name.display().to_string()).filter(|name| !name.ends_with(".deleted"))
+    {
+        let _ = writeln!(text, "file {name}");
+    }
+    Ok(())
+}
