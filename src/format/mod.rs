@@ -19,6 +19,7 @@ pub mod marker;
 pub mod meta_properties;
 pub mod names;
 pub mod offset_index;
+pub mod packed;
 pub mod partition_metadata;
 pub mod record;
 pub mod snapshot;

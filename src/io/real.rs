@@ -188,7 +188,8 @@ impl FileSystem for RealFs {
             let held = file.metadata().map_err(|e| Error::from_io("stat", path, &e))?;
             match fs::metadata(path) {
                 Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
-                    return Ok(Some(Box::new(OfdLock { _file: file, path: path.to_path_buf() })));
+                    let owner = std::process::id();
+                    return Ok(Some(Box::new(OfdLock { _file: file, path: path.to_path_buf(), owner })));
                 }
                 Ok(_) => {}
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -204,6 +205,8 @@ impl FileSystem for RealFs {
 struct OfdLock {
     _file: fs::File,
     path: PathBuf,
+    /// The process that took it: a forked child shares the lock and may not end it.
+    owner: u32,
 }
 
 impl FileLock for OfdLock {}
@@ -211,7 +214,9 @@ impl FileLock for OfdLock {}
 impl Drop for OfdLock {
     fn drop(&mut self) {
         // Kafka removes the file too; that it is gone already is fine. Closing the descriptor unlocks.
-        let _ = fs::remove_file(&self.path);
+        if std::process::id() == self.owner {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

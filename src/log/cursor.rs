@@ -55,6 +55,8 @@ pub struct Cursor {
     current: Option<Current>,
     /// What the last call gave.
     given: Vec<Given>,
+    /// From here on it is given again by the next call.
+    given_again: usize,
     /// What the next call answers: the last one had good records before it.
     pending: Option<Error>,
 }
@@ -134,6 +136,7 @@ impl Log {
             decoder,
             current: None,
             given: Vec::new(),
+            given_again: 0,
             pending: None,
         }
     }
@@ -143,7 +146,7 @@ impl Cursor {
     /// Where the next call goes on: behind the last record given, or behind what was passed over after it.
     #[must_use]
     pub fn position(&self) -> Offset {
-        self.next
+        self.given.get(self.given_again).map_or(self.next, |again| again.parts.offset)
     }
 
     /// Goes on from `offset`. Whether it can be read shows at the next call.
@@ -154,11 +157,25 @@ impl Cursor {
         self.batch_at = 0;
         self.current = None;
         self.pending = None;
+        self.given.clear();
+        self.given_again = 0;
+    }
+
+    /// Takes back all but the first `used` records that the last call gave: the next call gives the others again.
+    pub fn give_back(&mut self, used: usize) {
+        let unused = self.given.len().saturating_sub(used);
+        self.given_again = self.given.len() - unused;
     }
 
     /// Up to `max` records from the cursor's place on; none at the log end. They are lent until the next call. A batch
     /// that cannot be decoded gives its error once, after the records before it, and the next call goes on behind it.
     pub fn next_records(&mut self, max: usize) -> Result<RecordSlice<'_>> {
+        if self.given_again < self.given.len() {
+            self.given.drain(..self.given_again);
+            let rest = self.given.get(..max).unwrap_or(&self.given);
+            self.given_again = rest.len();
+            return Ok(RecordSlice { given: rest, buffer: &self.buffer, inflated: self.decoder.inflated() });
+        }
         self.given.clear();
         self.decoder.discard_consumed();
         if let Some(error) = self.pending.take() {
@@ -178,6 +195,7 @@ impl Cursor {
                 break;
             }
         }
+        self.given_again = self.given.len();
         Ok(RecordSlice { given: &self.given, buffer: &self.buffer, inflated: self.decoder.inflated() })
     }
 

@@ -7,7 +7,7 @@ use crate::format::epoch_checkpoint::EpochEntry;
 use crate::format::uuid::Uuid;
 use crate::segment::Segment;
 use crate::state::producers::Producer;
-use crate::types::{LeaderEpoch, Offset, ProducerId};
+use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 /// Offsets, epochs and sizes of a log at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,20 @@ pub struct LogInfo {
 }
 
 impl Log {
+    /// The wall time, by the clock of its manager.
+    #[must_use]
+    pub fn now(&self) -> TimestampMs {
+        self.clock.now()
+    }
+
+    /// Readers of committed transactions stop here.
+    #[must_use]
+    pub fn last_stable_offset(&self) -> Offset {
+        let writer = self.lock_writer();
+        let first_unstable = writer.producers.producers().transactions.first_unstable_offset();
+        first_unstable.map_or(writer.end, |first| first.min(writer.end))
+    }
+
     /// The log at this moment.
     #[must_use]
     pub fn info(&self) -> LogInfo {

@@ -231,7 +231,8 @@ impl Log {
         }
     }
 
-    fn check_open(&self) -> Result<()> {
+    /// CLOSED once the log, or its manager, was closed.
+    pub fn check_open(&self) -> Result<()> {
         if self.state.load(Ordering::SeqCst) == OPEN {
             return Ok(());
         }

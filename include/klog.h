@@ -1,0 +1,1818 @@
+/*
+ * klog.h: Apache Kafka's log as a C library.
+ *
+ * Opens Kafka data directories in process, appends, reads, looks up, flushes and recovers. What it leaves behind a stock
+ * Kafka 4.4.0 broker loads as its own.
+ *
+ * This file is rendered from src/ffi by `make header`; change it there.
+ *
+ * CONTRACTS
+ *
+ * Answers. Every fallible function returns a klog_status: KLOG_OK (0), or a KLOG_ERR_ constant above 0. Details go into the
+ * caller's klog_error, whose address may be null. On KLOG_OK it is untouched. errno means nothing after a call.
+ *
+ * Handles. klog_config, klog_manager, klog_log and klog_cursor are numbers, copied freely; id 0 is null. Using a closed one
+ * is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager answer KLOG_ERR_CLOSED.
+ * Every open needs its close.
+ *
+ * Ownership. The caller owns every buffer and struct that it passes; the library keeps no pointer to it after the return.
+ * The library never returns memory that the caller must free. A cursor lends records until the next call on it.
+ *
+ * Structs. struct_size is sizeof the struct; zero is the default of every other field:
+ * `klog_append_options options = KLOG_INIT(klog_append_options);` is complete. reserved fields are 0.
+ *
+ * Texts in are pointer and length; KLOG_NTS as the length means that a NUL ends them. Texts out go to (buf, cap, *needed),
+ * NUL included: if cap is too small nothing is written but *needed, and the answer is KLOG_ERR_BUFFER_TOO_SMALL. Outputs are
+ * written on KLOG_OK only, except where a function says otherwise; an output handle is null on failure.
+ *
+ * Pointers. nullable ones may be null; null for a required one is KLOG_ERR_NULL_ARGUMENT, which names it. Checks come in this
+ * order, the first failure decides: null pointers, struct sizes, flags and ranges, handle, state, data.
+ *
+ * Threads. T0: any thread at any time, also at once with a close. T1: one call at a time on a handle; a second one answers
+ * KLOG_ERR_BUSY. T2: any thread, serialised inside. T3: as T0, and safe in a signal handler.
+ *
+ * Cost. C0: no lock, no system call. C1: memory only. C2: reads and writes of the page cache. C3: fsync, recovery, scans.
+ * C4: sleeps on request.
+ *
+ * Defects. A panic inside the library answers KLOG_ERR_PANIC and poisons its manager: later changes answer
+ * KLOG_ERR_POISONED, reads go on, close writes no clean-shutdown file, and the next open recovers.
+ *
+ * Fork. In a forked child every call with an inherited handle answers KLOG_ERR_FORKED, but for its close, which touches no
+ * file.
+ *
+ * The library installs no signal handler, prints nothing, reads no environment variable and has no thread of its own after
+ * a call returned.
+ */
+
+#ifndef KLOG_H
+#define KLOG_H
+
+#include <stdint.h>
+#include <stddef.h>
+#if defined(__cplusplus)
+#define KLOG_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define KLOG_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#else
+#define KLOG_STATIC_ASSERT(condition, text) extern char klog_static_assertion[(condition) ? 1 : -1]
+#endif
+
+KLOG_STATIC_ASSERT(sizeof(void *) == 8, "klog is for 64-bit targets");
+
+/** The caller must look at the answer. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define KLOG_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define KLOG_NODISCARD __attribute__((warn_unused_result))
+#else
+#define KLOG_NODISCARD
+#endif
+
+/** The initial value of a struct with a size: everything else is its default. */
+#if defined(__cplusplus)
+template <typename Struct>
+inline Struct klog_init() {
+    Struct value = Struct();
+    value.struct_size = static_cast<uint32_t>(sizeof(Struct));
+    return value;
+}
+#define KLOG_INIT(type) klog_init<type>()
+#else
+#define KLOG_INIT(type) { .struct_size = (uint32_t)sizeof(type) }
+#endif
+
+/** As the length of a text: it ends with a NUL. */
+#define KLOG_NTS ((size_t)-1)
+/** A record timestamp: none. */
+#define KLOG_TIMESTAMP_NONE ((int64_t)-1)
+/** A record timestamp: the time of the append. */
+#define KLOG_TIMESTAMP_NOW INT64_MIN
+/** klog_offset_for_timestamp: the log end. */
+#define KLOG_TIMESTAMP_LATEST ((int64_t)-1)
+/** klog_offset_for_timestamp: the log start. */
+#define KLOG_TIMESTAMP_EARLIEST ((int64_t)-2)
+/** klog_offset_for_timestamp: the first record with the largest timestamp. */
+#define KLOG_TIMESTAMP_MAX ((int64_t)-3)
+
+
+/**
+ * The ABI number: the header of another number does not fit.
+ */
+#define KLOG_ABI 0
+
+/**
+ * A config of broker keys and topic overrides, for klog_manager_open.
+ */
+#define KLOG_CONFIG_BROKER 0
+
+/**
+ * A config of topic keys, for klog_log_open.
+ */
+#define KLOG_CONFIG_TOPIC 1
+
+/**
+ * klog_manager_open: klog_manager_options.now_ms is the time; it stands still.
+ */
+#define KLOG_OPEN_MANUAL_CLOCK 1
+
+/**
+ * klog_manager_open: klog_manager_options.broker_epoch goes into the clean-shutdown files.
+ */
+#define KLOG_OPEN_HAS_BROKER_EPOCH 2
+
+/**
+ * klog_manager_open: make log directories that do not exist. Without it they are KLOG_ERR_LOG_DIR_NOT_FOUND.
+ */
+#define KLOG_OPEN_CREATE_DIRS 4
+
+/**
+ * klog_manager_close: write nothing, as a crash would; the next open recovers.
+ */
+#define KLOG_CLOSE_ABANDON 1
+
+/**
+ * klog_log_open: make the log if there is none.
+ */
+#define KLOG_LOG_CREATE 1
+
+/**
+ * klog_log_open: klog_log_options.topic_id counts.
+ */
+#define KLOG_LOG_HAS_TOPIC_ID 2
+
+/**
+ * Append origin: a client; offsets are assigned.
+ */
+#define KLOG_ORIGIN_CLIENT 0
+
+/**
+ * Append origin: a follower; offsets are kept.
+ */
+#define KLOG_ORIGIN_REPLICATION 1
+
+/**
+ * Append origin: a transaction or group coordinator.
+ */
+#define KLOG_ORIGIN_COORDINATOR 2
+
+/**
+ * Append origin: the leader of a Raft log.
+ */
+#define KLOG_ORIGIN_RAFT_LEADER 3
+
+/**
+ * Durability: the operating system has it, as in Kafka. Survives a crash of the process.
+ */
+#define KLOG_DURABILITY_PAGE_CACHE 0
+
+/**
+ * Durability: the disk has it. Survives a power cut.
+ */
+#define KLOG_DURABILITY_FSYNC 1
+
+/**
+ * Compression: the topic's compression.type; "producer" there means none.
+ */
+#define KLOG_COMPRESSION_CONFIG 0
+
+/**
+ * Compression: none. From here on 1 + Kafka's codec id.
+ */
+#define KLOG_COMPRESSION_NONE 1
+
+/**
+ * Compression: gzip.
+ */
+#define KLOG_COMPRESSION_GZIP 2
+
+/**
+ * Compression: snappy.
+ */
+#define KLOG_COMPRESSION_SNAPPY 3
+
+/**
+ * Compression: lz4.
+ */
+#define KLOG_COMPRESSION_LZ4 4
+
+/**
+ * Compression: zstd.
+ */
+#define KLOG_COMPRESSION_ZSTD 5
+
+/**
+ * Append: producer_id, producer_epoch and base_sequence count.
+ */
+#define KLOG_APPEND_HAS_PRODUCER 1
+
+/**
+ * Append: leader_epoch counts; without it the log's latest, 0 if it has none.
+ */
+#define KLOG_APPEND_HAS_EPOCH 2
+
+/**
+ * Append: a leader epoch below the log's latest is taken, and later ones are forgotten, as Kafka's log does it.
+ */
+#define KLOG_APPEND_ANY_EPOCH 4
+
+/**
+ * Append: expected_log_end counts.
+ */
+#define KLOG_APPEND_IF_LOG_END 8
+
+/**
+ * Record: timestamp_ms counts. Set by reads. Without it an append takes the time it is.
+ */
+#define KLOG_RECORD_HAS_TIMESTAMP 1
+
+/**
+ * Record: a control record. Set by reads; not for appends.
+ */
+#define KLOG_RECORD_CONTROL 2
+
+/**
+ * Record: belongs to a transaction. Set by reads, ignored by appends.
+ */
+#define KLOG_RECORD_TRANSACTIONAL 4
+
+/**
+ * Record: its timestamp is the time of the append. Set by reads, ignored by appends.
+ */
+#define KLOG_RECORD_LOG_APPEND_TIME 8
+
+/**
+ * Isolation: everything that is in the log.
+ */
+#define KLOG_ISOLATION_LOG_END 0
+
+/**
+ * Isolation: what is below the high watermark.
+ */
+#define KLOG_ISOLATION_HIGH_WATERMARK 1
+
+/**
+ * Isolation: what is below the last stable offset.
+ */
+#define KLOG_ISOLATION_TXN_COMMITTED 2
+
+/**
+ * Read: the first batch comes only if it fits max_bytes (Kafka's minOneMessage = false).
+ */
+#define KLOG_READ_NO_MIN_ONE 1
+
+/**
+ * Cursor: control records are given too.
+ */
+#define KLOG_READ_CONTROL 2
+
+/**
+ * klog_read_result.flags: the first batch is larger than max_bytes.
+ */
+#define KLOG_READF_FIRST_INCOMPLETE 1
+
+/**
+ * klog_checkpoint: recovery points.
+ */
+#define KLOG_CHECKPOINT_RECOVERY_POINT 1
+
+/**
+ * klog_checkpoint: log start offsets.
+ */
+#define KLOG_CHECKPOINT_LOG_START 2
+
+/**
+ * klog_features: gzip is built in.
+ */
+#define KLOG_FEATURE_GZIP 1
+
+/**
+ * klog_features: snappy is built in.
+ */
+#define KLOG_FEATURE_SNAPPY 2
+
+/**
+ * klog_features: lz4 is built in.
+ */
+#define KLOG_FEATURE_LZ4 4
+
+/**
+ * klog_features: zstd is built in.
+ */
+#define KLOG_FEATURE_ZSTD 8
+
+/**
+ * klog_features: indexes are mapped into memory.
+ */
+#define KLOG_FEATURE_MMAP 16
+
+/**
+ * klog_error.flags: the same call may succeed later.
+ */
+#define KLOG_ERRF_RETRIABLE 1
+
+/**
+ * klog_error.flags: close the manager.
+ */
+#define KLOG_ERRF_FATAL 2
+
+/**
+ * klog_error.flags: the log's directory went offline.
+ */
+#define KLOG_ERRF_DIR_OFFLINE 4
+
+/**
+ * klog_error.flags: the API was used wrongly.
+ */
+#define KLOG_ERRF_CALLER_BUG 8
+
+/**
+ * klog_error.flags: the message is longer than its field.
+ */
+#define KLOG_ERRF_MESSAGE_CUT 16
+
+/**
+ * klog_error.flags: the path is longer than its field.
+ */
+#define KLOG_ERRF_PATH_CUT 32
+
+/**
+ * Done.
+ */
+#define KLOG_OK 0
+
+/**
+ * A required pointer argument of the C ABI was null.
+ */
+#define KLOG_ERR_NULL_ARGUMENT 1
+
+/**
+ * An argument is outside what the operation accepts.
+ */
+#define KLOG_ERR_INVALID_ARGUMENT 2
+
+/**
+ * The `struct_size` of a C struct does not fit this library.
+ */
+#define KLOG_ERR_STRUCT_SIZE 3
+
+/**
+ * The header the caller was compiled with does not fit this library.
+ */
+#define KLOG_ERR_ABI 4
+
+/**
+ * Known, but not supported here.
+ */
+#define KLOG_ERR_UNSUPPORTED 5
+
+/**
+ * A C handle is null.
+ */
+#define KLOG_ERR_NULL_HANDLE 10
+
+/**
+ * A C handle names an object of another kind.
+ */
+#define KLOG_ERR_WRONG_KIND 11
+
+/**
+ * A C handle names an object that was closed.
+ */
+#define KLOG_ERR_STALE_HANDLE 12
+
+/**
+ * The call was made in a forked child.
+ */
+#define KLOG_ERR_FORKED 13
+
+/**
+ * The object or its parent is closed or closing.
+ */
+#define KLOG_ERR_CLOSED 14
+
+/**
+ * A second call ran at the same time on a handle that takes one at a time.
+ */
+#define KLOG_ERR_BUSY 15
+
+/**
+ * Called from inside a callback of the same handle.
+ */
+#define KLOG_ERR_REENTRANT 16
+
+/**
+ * The manager was opened for looking only.
+ */
+#define KLOG_ERR_READ_ONLY 17
+
+/**
+ * The timeout passed.
+ */
+#define KLOG_ERR_TIMED_OUT 20
+
+/**
+ * The caller's cancel token fired.
+ */
+#define KLOG_ERR_CANCELLED 21
+
+/**
+ * Nothing to do without waiting.
+ */
+#define KLOG_ERR_WOULD_BLOCK 22
+
+/**
+ * A bounded queue is full.
+ */
+#define KLOG_ERR_QUEUE_FULL 23
+
+/**
+ * Nothing left; not a failure.
+ */
+#define KLOG_ERR_END 24
+
+/**
+ * The caller's buffer is too small; not a failure.
+ */
+#define KLOG_ERR_BUFFER_TOO_SMALL 25
+
+/**
+ * Below the log start offset or above the log end offset.
+ */
+#define KLOG_ERR_OFFSET_OUT_OF_RANGE 30
+
+/**
+ * A checksum, size or magic byte is wrong.
+ */
+#define KLOG_ERR_CORRUPT_MESSAGE 31
+
+/**
+ * A record or batch breaks a rule of its format or of the log.
+ */
+#define KLOG_ERR_INVALID_RECORD 32
+
+/**
+ * A timestamp is outside the bounds that the topic allows.
+ */
+#define KLOG_ERR_INVALID_TIMESTAMP 33
+
+/**
+ * A batch is larger than `max.message.bytes`.
+ */
+#define KLOG_ERR_MESSAGE_TOO_LARGE 34
+
+/**
+ * An append is larger than a segment.
+ */
+#define KLOG_ERR_RECORD_LIST_TOO_LARGE 35
+
+/**
+ * A length above 2^31 - 1.
+ */
+#define KLOG_ERR_TOO_LARGE 36
+
+/**
+ * Message format 0 or 1 where 2 is required.
+ */
+#define KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT 37
+
+/**
+ * The compression codec is unknown or not allowed here.
+ */
+#define KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE 38
+
+/**
+ * The offsets of a follower append do not increase.
+ */
+#define KLOG_ERR_OFFSETS_OUT_OF_ORDER 39
+
+/**
+ * A follower append starts below the log end offset.
+ */
+#define KLOG_ERR_UNEXPECTED_APPEND_OFFSET 40
+
+/**
+ * An offset does not fit a segment's 31-bit relative range.
+ */
+#define KLOG_ERR_SEGMENT_OVERFLOW 41
+
+/**
+ * A producer's sequence number does not follow its last one.
+ */
+#define KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER 42
+
+/**
+ * Reserved: Kafka 4.4.0's storage never raises it.
+ */
+#define KLOG_ERR_DUPLICATE_SEQUENCE_NUMBER 43
+
+/**
+ * A producer epoch below the current one.
+ */
+#define KLOG_ERR_INVALID_PRODUCER_EPOCH 44
+
+/**
+ * Reserved: Kafka 4.4.0's storage never raises it.
+ */
+#define KLOG_ERR_PRODUCER_FENCED 45
+
+/**
+ * Reserved: Kafka 4.4.0's storage never raises it.
+ */
+#define KLOG_ERR_UNKNOWN_PRODUCER_ID 46
+
+/**
+ * The producer's transaction is in a state that does not allow this.
+ */
+#define KLOG_ERR_INVALID_TXN_STATE 47
+
+/**
+ * A transaction marker of an older coordinator.
+ */
+#define KLOG_ERR_TRANSACTION_COORDINATOR_FENCED 48
+
+/**
+ * The log end is not the one that the caller expected.
+ */
+#define KLOG_ERR_LOG_END_MISMATCH 49
+
+/**
+ * A leader epoch below the log's latest.
+ */
+#define KLOG_ERR_FENCED_LEADER_EPOCH 50
+
+/**
+ * A leader epoch above the log's latest.
+ */
+#define KLOG_ERR_UNKNOWN_LEADER_EPOCH 51
+
+/**
+ * No such log, or it was deleted.
+ */
+#define KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION 52
+
+/**
+ * A topic name outside `[a-zA-Z0-9._-]{1,249}`, or `.` or `..`.
+ */
+#define KLOG_ERR_INVALID_TOPIC_EXCEPTION 53
+
+/**
+ * A negative partition number.
+ */
+#define KLOG_ERR_INVALID_PARTITIONS 54
+
+/**
+ * The log has another topic id.
+ */
+#define KLOG_ERR_INCONSISTENT_TOPIC_ID 55
+
+/**
+ * A configuration value that Kafka or klog refuses.
+ */
+#define KLOG_ERR_INVALID_CONFIG 56
+
+/**
+ * A configuration key that neither Kafka nor klog knows.
+ */
+#define KLOG_ERR_UNKNOWN_CONFIG 57
+
+/**
+ * One partition was found in two directories.
+ */
+#define KLOG_ERR_DUPLICATE_LOG 58
+
+/**
+ * The offset lives in remote storage only.
+ */
+#define KLOG_ERR_OFFSET_MOVED_TO_TIERED_STORAGE 59
+
+/**
+ * An I/O error.
+ */
+#define KLOG_ERR_KAFKA_STORAGE_ERROR 60
+
+/**
+ * The disk or quota is full.
+ */
+#define KLOG_ERR_NO_SPACE 61
+
+/**
+ * An earlier I/O error took the log directory offline.
+ */
+#define KLOG_ERR_DIR_OFFLINE 62
+
+/**
+ * Another process or manager owns the directory.
+ */
+#define KLOG_ERR_DIR_LOCKED 63
+
+/**
+ * A log directory that was named does not exist or is not one.
+ */
+#define KLOG_ERR_LOG_DIR_NOT_FOUND 64
+
+/**
+ * The process or system has no file descriptor left.
+ */
+#define KLOG_ERR_NO_FILES 65
+
+/**
+ * An index is damaged and could not be rebuilt.
+ */
+#define KLOG_ERR_CORRUPT_INDEX 66
+
+/**
+ * A checkpoint, snapshot or metadata file is malformed.
+ */
+#define KLOG_ERR_CORRUPT_STATE 67
+
+/**
+ * A cleaning pass was aborted.
+ */
+#define KLOG_ERR_CLEAN_ABORTED 70
+
+/**
+ * Cleaning of the log is paused.
+ */
+#define KLOG_ERR_CLEAN_PAUSED 71
+
+/**
+ * Memory could not be reserved.
+ */
+#define KLOG_ERR_NO_MEMORY 80
+
+/**
+ * A limit on pins, handles or queues was reached.
+ */
+#define KLOG_ERR_LIMIT 81
+
+/**
+ * A defect of klog: a panic was caught.
+ */
+#define KLOG_ERR_PANIC 90
+
+/**
+ * An earlier panic poisoned the manager.
+ */
+#define KLOG_ERR_POISONED 91
+
+/**
+ * A defect of klog.
+ */
+#define KLOG_ERR_BUG 92
+
+/**
+ * Hash over every struct's layout and every constant of this header, for klog_abi_check.
+ */
+#define KLOG_LAYOUT_HASH 6807542038454991780
+
+/**
+ * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
+ */
+typedef int32_t klog_status;
+
+/**
+ * What went wrong. The caller's own: set struct_size to sizeof(klog_error), give its address, read it if the call did
+ * not answer KLOG_OK (else it is untouched). Holds no pointer and needs no freeing.
+ */
+typedef struct {
+    /**
+     * In: how large the caller's struct is. At least 64, a multiple of 8.
+     */
+    uint32_t struct_size;
+    /**
+     * The status, as the call answered it.
+     */
+    klog_status status;
+    /**
+     * What Kafka 4.4.0 answers a client for the same failure; 0 where it has no counterpart.
+     */
+    int32_t kafka_code;
+    /**
+     * The operating system's error number, 0 without one.
+     */
+    int32_t os_errno;
+    /**
+     * KLOG_ERRF_ bits.
+     */
+    uint32_t flags;
+    /**
+     * Partition concerned, -1 if none.
+     */
+    int32_t partition;
+    /**
+     * Record offset concerned, -1 if none.
+     */
+    int64_t offset;
+    /**
+     * Byte position concerned, in a file or buffer; -1 if none.
+     */
+    int64_t position;
+    /**
+     * Index of the record in the input, or line of a text; -1 if none.
+     */
+    int32_t record_index;
+    /**
+     * Bytes of message, without its NUL.
+     */
+    uint32_t message_len;
+    /**
+     * Bytes of path, without its NUL.
+     */
+    uint32_t path_len;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * 0.
+     */
+    uint64_t reserved1;
+    /**
+     * One sentence in English, NUL-terminated UTF-8.
+     */
+    char message[448];
+    /**
+     * File or directory concerned, raw bytes, NUL-terminated; empty if none.
+     */
+    char path[512];
+} klog_error;
+
+/**
+ * A configuration. A handle: copied freely, 0 is null, of no meaning after its close.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_config;
+
+/**
+ * How to open a manager. Zero is the default of every field but struct_size, dirs and dir_count.
+ */
+typedef struct {
+    /**
+     * sizeof(klog_manager_options).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_OPEN_ bits.
+     */
+    uint32_t flags;
+    /**
+     * The log directories, NUL-terminated paths. With dir_count 0 those of log.dirs in config.
+     */
+    const char *const *dirs;
+    /**
+     * How many.
+     */
+    uint64_t dir_count;
+    /**
+     * A broker config; null is all defaults. It is copied.
+     */
+    klog_config config;
+    /**
+     * 0: no work is done in the background yet.
+     */
+    uint32_t background_threads;
+    /**
+     * Threads that load and close logs, for each directory; 0 is num.recovery.threads.per.data.dir.
+     */
+    uint32_t recovery_threads;
+    /**
+     * The time with KLOG_OPEN_MANUAL_CLOCK.
+     */
+    int64_t now_ms;
+    /**
+     * With KLOG_OPEN_HAS_BROKER_EPOCH.
+     */
+    int64_t broker_epoch;
+    /**
+     * 0.
+     */
+    uint64_t reserved[5];
+} klog_manager_options;
+
+/**
+ * Log directories that are open. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_manager;
+
+/**
+ * A manager at a glance.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_manager_info).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * Logs that are open.
+     */
+    uint64_t logs;
+    /**
+     * Segments that were recovered by the open.
+     */
+    uint64_t segments_recovered;
+    /**
+     * Bytes that recovery cut off.
+     */
+    uint64_t bytes_truncated;
+    /**
+     * Segments whose indexes were made anew.
+     */
+    uint64_t indexes_rebuilt;
+    /**
+     * Directories that work.
+     */
+    uint32_t dirs_online;
+    /**
+     * Directories that do not.
+     */
+    uint32_t dirs_offline;
+    /**
+     * Handles of this process that are open, of every kind.
+     */
+    uint64_t open_handles;
+    /**
+     * 0: nothing can be pinned yet.
+     */
+    uint64_t pinned_bytes;
+    /**
+     * 0.
+     */
+    uint64_t reserved[8];
+} klog_manager_info;
+
+/**
+ * How to open a log.
+ */
+typedef struct {
+    /**
+     * sizeof(klog_log_options).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_LOG_ bits.
+     */
+    uint32_t flags;
+    /**
+     * The topic's id with KLOG_LOG_HAS_TOPIC_ID.
+     */
+    uint8_t topic_id[16];
+    /**
+     * A topic config that replaces the topic's overrides; null leaves them. It is copied.
+     */
+    klog_config config;
+    /**
+     * The directory to make the log in; null is the one with the fewest logs.
+     */
+    const char *dir;
+    /**
+     * Bytes of dir, or KLOG_NTS.
+     */
+    uint64_t dir_len;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} klog_log_options;
+
+/**
+ * A log of a manager. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_log;
+
+/**
+ * A log at a glance, at one moment.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_log_info).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_LOG_HAS_TOPIC_ID if topic_id counts.
+     */
+    uint32_t flags;
+    /**
+     * The partition.
+     */
+    int32_t partition;
+    /**
+     * The latest leader epoch, -1 for none.
+     */
+    int32_t latest_epoch;
+    /**
+     * The topic's id.
+     */
+    uint8_t topic_id[16];
+    /**
+     * The first offset that can be read.
+     */
+    int64_t log_start_offset;
+    /**
+     * Readers of committed data stop here: the log end.
+     */
+    int64_t high_watermark;
+    /**
+     * Readers of committed transactions stop here.
+     */
+    int64_t last_stable_offset;
+    /**
+     * The next offset to be assigned.
+     */
+    int64_t log_end_offset;
+    /**
+     * Below this everything was flushed.
+     */
+    int64_t recovery_point;
+    /**
+     * -1: nothing is cleaned yet.
+     */
+    int64_t first_dirty_offset;
+    /**
+     * How many segments.
+     */
+    uint64_t segments;
+    /**
+     * Bytes of all .log files.
+     */
+    uint64_t bytes;
+    /**
+     * How many producers are known.
+     */
+    uint64_t producers;
+    /**
+     * 0.
+     */
+    uint64_t reserved[8];
+} klog_log_info;
+
+/**
+ * A record found by its time.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_timestamp_offset).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * Its time; -1 for the ends of the log.
+     */
+    int64_t timestamp_ms;
+    /**
+     * Its offset; -1: no record qualifies.
+     */
+    int64_t offset;
+    /**
+     * Leader epoch of its batch, -1 for none.
+     */
+    int32_t leader_epoch;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+} klog_timestamp_offset;
+
+/**
+ * One header of a record.
+ */
+typedef struct {
+    /**
+     * Its name: UTF-8, may be empty, not null unless key_len is 0.
+     */
+    const char *key;
+    /**
+     * Bytes of its name.
+     */
+    uint64_t key_len;
+    /**
+     * Its value; null is a null value.
+     */
+    const void *value;
+    /**
+     * Bytes of its value.
+     */
+    uint64_t value_len;
+} klog_header;
+
+/**
+ * A record. Null key: no key. Null value: a tombstone. Length 0 behind a non-null pointer: empty.
+ */
+typedef struct {
+    /**
+     * The key.
+     */
+    const void *key;
+    /**
+     * Bytes of the key.
+     */
+    uint64_t key_len;
+    /**
+     * The value.
+     */
+    const void *value;
+    /**
+     * Bytes of the value.
+     */
+    uint64_t value_len;
+    /**
+     * The headers, in order.
+     */
+    const klog_header *headers;
+    /**
+     * How many headers.
+     */
+    uint64_t header_count;
+    /**
+     * Its place in the log. Set by reads, ignored by appends.
+     */
+    int64_t offset;
+    /**
+     * Its time; counts with KLOG_RECORD_HAS_TIMESTAMP, else it must be 0 or KLOG_TIMESTAMP_NOW.
+     */
+    int64_t timestamp_ms;
+    /**
+     * Leader epoch of its batch, -1 for none. Set by reads, ignored by appends.
+     */
+    int32_t leader_epoch;
+    /**
+     * Its sequence number, -1 for none. Set by reads, ignored by appends.
+     */
+    int32_t sequence;
+    /**
+     * KLOG_RECORD_ bits.
+     */
+    uint32_t flags;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+} klog_record;
+
+/**
+ * Why one record of an append was refused.
+ */
+typedef struct {
+    /**
+     * Its index.
+     */
+    int32_t record_index;
+    /**
+     * Kafka's code.
+     */
+    int32_t kafka_code;
+} klog_record_error;
+
+/**
+ * How to append. Zero is the default of every field but struct_size.
+ */
+typedef struct {
+    /**
+     * sizeof(klog_append_options).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_APPEND_ bits.
+     */
+    uint32_t flags;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * KLOG_ORIGIN_ constant.
+     */
+    uint32_t origin;
+    /**
+     * With KLOG_APPEND_HAS_EPOCH.
+     */
+    int32_t leader_epoch;
+    /**
+     * KLOG_COMPRESSION_ constant. Ready batches keep their own.
+     */
+    int32_t compression;
+    /**
+     * Kafka's level of that codec; 0 is its default, or the topic's with KLOG_COMPRESSION_CONFIG.
+     */
+    int32_t compression_level;
+    /**
+     * With KLOG_APPEND_HAS_PRODUCER.
+     */
+    int32_t base_sequence;
+    /**
+     * With KLOG_APPEND_HAS_PRODUCER.
+     */
+    int64_t producer_id;
+    /**
+     * With KLOG_APPEND_HAS_PRODUCER.
+     */
+    int32_t producer_epoch;
+    /**
+     * KLOG_DURABILITY_ constant.
+     */
+    uint32_t durability;
+    /**
+     * Where to write why records were refused; may be null.
+     */
+    klog_record_error *record_errors;
+    /**
+     * Room in record_errors.
+     */
+    uint64_t record_errors_cap;
+    /**
+     * With KLOG_APPEND_IF_LOG_END.
+     */
+    int64_t expected_log_end;
+    /**
+     * 0.
+     */
+    uint64_t reserved[5];
+} klog_append_options;
+
+/**
+ * What an append did.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_append_result).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * First offset assigned, -1 if nothing was appended.
+     */
+    int64_t first_offset;
+    /**
+     * Last offset assigned, -1 if nothing was appended.
+     */
+    int64_t last_offset;
+    /**
+     * The first offset that can be read.
+     */
+    int64_t log_start_offset;
+    /**
+     * The time of the append if the topic's timestamps are that, else -1.
+     */
+    int64_t log_append_time_ms;
+    /**
+     * The largest timestamp, -1 for none.
+     */
+    int64_t max_timestamp;
+    /**
+     * Bytes written.
+     */
+    uint64_t bytes_appended;
+    /**
+     * How many records.
+     */
+    uint32_t records;
+    /**
+     * How many entries of record_errors were written.
+     */
+    uint32_t record_error_count;
+    /**
+     * 1: the high watermark rose with the append; 0: it stayed.
+     */
+    int32_t hw_change;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} klog_append_result;
+
+/**
+ * A token that ends waiting calls. A handle; none can be made yet.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_cancel;
+
+/**
+ * How to read. Zero is the default of every field but struct_size.
+ */
+typedef struct {
+    /**
+     * sizeof(klog_read_options).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_READ_ bits.
+     */
+    uint32_t flags;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * KLOG_ISOLATION_ constant.
+     */
+    uint32_t isolation;
+    /**
+     * At most so many bytes; 0 is what the buffer holds, and for a cursor how much it reads at a time (256 KiB).
+     */
+    uint64_t max_bytes;
+    /**
+     * At most so many records a call of a cursor; 0 is no limit.
+     */
+    uint32_t max_records;
+    /**
+     * Not used yet; 0.
+     */
+    int32_t leader_epoch;
+    /**
+     * Not used yet; 0.
+     */
+    uint64_t min_bytes;
+    /**
+     * Not used yet; 0: reads do not wait.
+     */
+    int64_t timeout_ms;
+    /**
+     * Not used yet; null.
+     */
+    klog_cancel cancel;
+    /**
+     * 0.
+     */
+    uint64_t reserved[6];
+} klog_read_options;
+
+/**
+ * What a read gave.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_read_result).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_READF_ bits.
+     */
+    uint32_t flags;
+    /**
+     * Bytes in the buffer.
+     */
+    uint64_t bytes;
+    /**
+     * With KLOG_ERR_BUFFER_TOO_SMALL: the bytes that the buffer must hold.
+     */
+    uint64_t bytes_needed;
+    /**
+     * How many records (cursor).
+     */
+    uint32_t records;
+    /**
+     * How many batches (klog_read).
+     */
+    uint32_t batches;
+    /**
+     * First offset of what was given; may be below the one asked for (klog_read).
+     */
+    int64_t first_offset;
+    /**
+     * Where the next read goes on.
+     */
+    int64_t next_offset;
+    /**
+     * The first offset that can be read.
+     */
+    int64_t log_start_offset;
+    /**
+     * As in klog_log_info.
+     */
+    int64_t high_watermark;
+    /**
+     * As in klog_log_info.
+     */
+    int64_t last_stable_offset;
+    /**
+     * The next offset to be assigned.
+     */
+    int64_t log_end_offset;
+    /**
+     * 0.
+     */
+    uint32_t aborted_txns;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * Base offset of the segment that the first byte lies in, -1 without bytes (klog_read).
+     */
+    int64_t segment_base_offset;
+    /**
+     * Where the first byte lies in it (klog_read).
+     */
+    uint64_t position;
+    /**
+     * -1.
+     */
+    int64_t aborted_upto;
+    /**
+     * 0.
+     */
+    uint64_t reserved[3];
+} klog_read_result;
+
+/**
+ * A place in a log from which records are read. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_cursor;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The version of the library that is loaded: (MAJOR << 16) | (MINOR << 8) | PATCH.
+ *
+ * Thread class T3, cost class C0.
+ */
+uint32_t klog_version_number(void);
+
+/**
+ * The version of the library that is loaded, as text. Static.
+ *
+ * Thread class T3, cost class C0.
+ */
+const char *klog_version_string(void);
+
+/**
+ * What is built in: KLOG_FEATURE_ bits.
+ *
+ * Thread class T3, cost class C0.
+ */
+uint64_t klog_features(void);
+
+/**
+ * Whether the header that the caller was compiled with fits this library: call
+ * `klog_abi_check(KLOG_ABI, KLOG_LAYOUT_HASH, &err)` first. KLOG_ERR_ABI if not.
+ *
+ * Thread class T0, cost class C0. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_abi_check(uint32_t abi,
+                           uint64_t layout_hash_of_header,
+                           klog_error *err);
+
+/**
+ * The name of a status, "KLOG_ERR_STALE_HANDLE"; "KLOG_ERR_?" for a number that is none. Static.
+ *
+ * Thread class T3, cost class C0.
+ */
+const char *klog_status_name(klog_status status);
+
+/**
+ * The name of an error code of Kafka's protocol, "OFFSET_OUT_OF_RANGE"; "UNKNOWN_SERVER_ERROR" for an unknown one.
+ * Static.
+ *
+ * Thread class T3, cost class C0.
+ */
+const char *klog_kafka_error_name(int32_t kafka_code);
+
+/**
+ * Makes an empty configuration: KLOG_CONFIG_BROKER for klog_manager_open, KLOG_CONFIG_TOPIC for klog_log_open.
+ *
+ * Thread class T2, cost class C1. out is required, null on failure; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_config_create(uint32_t kind,
+                               klog_config *out,
+                               klog_error *err);
+
+/**
+ * Sets a key. A bad value is KLOG_ERR_INVALID_CONFIG and an unknown key KLOG_ERR_UNKNOWN_CONFIG, which names the nearest
+ * known one; both change nothing. Lengths may be KLOG_NTS.
+ *
+ * Thread class T1, cost class C1. key and value are required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_config_set(klog_config config,
+                            const char *key,
+                            size_t key_len,
+                            const char *value,
+                            size_t value_len,
+                            klog_error *err);
+
+/**
+ * Sets a key for one topic, in a broker config. A null key of length 0 gives the topic an empty set of overrides: it is
+ * managed then, with the defaults.
+ *
+ * Thread class T1, cost class C1. topic is required, key and value unless key_len is 0; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_config_set_topic(klog_config config,
+                                  const char *topic_name,
+                                  size_t topic_len,
+                                  const char *key,
+                                  size_t key_len,
+                                  const char *value,
+                                  size_t value_len,
+                                  klog_error *err);
+
+/**
+ * Takes in a text in the syntax of server.properties, read as Kafka reads it (ISO-8859-1 with \uXXXX), also with
+ * topic.NAME.KEY lines. A bad value is an error with its line in err->record_index, and changes nothing; an unknown key
+ * is a line of klog_manager_report when the config is used.
+ *
+ * Thread class T1, cost class C1. properties is required unless len is 0; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_config_load(klog_config config,
+                             const char *properties,
+                             size_t len,
+                             klog_error *err);
+
+/**
+ * The value of a key as it is in effect: set, or the default; empty if it has none. With its NUL it needs *needed bytes;
+ * KLOG_ERR_BUFFER_TOO_SMALL if cap is below that.
+ *
+ * Thread class T1, cost class C1. key is required; buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_config_get(klog_config config,
+                            const char *key,
+                            size_t key_len,
+                            char *buf,
+                            size_t cap,
+                            size_t *needed,
+                            klog_error *err);
+
+/**
+ * What is known of key number index, as lines: name, type, default, range, text. KLOG_ERR_END behind the last.
+ *
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_config_describe(uint32_t index,
+                                 char *buf,
+                                 size_t cap,
+                                 size_t *needed,
+                                 klog_error *err);
+
+/**
+ * Ends a configuration. What was opened with it has a copy.
+ *
+ * Thread class T2, cost class C1.
+ */
+klog_status klog_config_close(klog_config config);
+
+/**
+ * Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
+ * is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
+ * (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
+ * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+ *
+ * Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_open(const klog_manager_options *opts,
+                              klog_manager *out,
+                              klog_error *err);
+
+/**
+ * Counts of a manager, and what its open did.
+ *
+ * Thread class T0, cost class C1. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_get_info(klog_manager manager,
+                                  klog_manager_info *out,
+                                  klog_error *err);
+
+/**
+ * What the open found and did, a finding a line: kind TAB directory TAB topic-partition or "-" TAB status or "-" TAB text
+ * LF. Kinds: recovered, repaired, ignored, config, failed. Tab, LF and backslash inside a field are \t, \n, \\.
+ *
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_report(klog_manager manager,
+                                char *buf,
+                                size_t cap,
+                                size_t *needed,
+                                klog_error *err);
+
+/**
+ * Every log, sorted: topic-partition TAB directory TAB topic id or "-" TAB flags LF. Flags: "-", or "unmanaged" for a
+ * topic that was given no configuration, or "failed" for a log that could not be opened.
+ *
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_list(klog_manager manager,
+                              char *buf,
+                              size_t cap,
+                              size_t *needed,
+                              klog_error *err);
+
+/**
+ * The path of directory number index, and whether it works: KLOG_OK in *state, or the status of what took it offline.
+ * KLOG_ERR_END behind the last.
+ *
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed, state and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_dir_info(klog_manager manager,
+                                  uint32_t index,
+                                  char *buf,
+                                  size_t cap,
+                                  size_t *needed,
+                                  klog_status *state,
+                                  klog_error *err);
+
+/**
+ * Makes every log durable.
+ *
+ * Thread class T0, cost class C3. flags is 0; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_flush_all(klog_manager manager,
+                           uint32_t flags,
+                           klog_error *err);
+
+/**
+ * Writes the checkpoints of all directories now: KLOG_CHECKPOINT_ bits. They are written together.
+ *
+ * Thread class T0, cost class C3. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_checkpoint(klog_manager manager,
+                            uint32_t which,
+                            klog_error *err);
+
+/**
+ * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The handle ends
+ * in any case, and the logs and cursors of this manager answer KLOG_ERR_CLOSED from now on. An error says what could not
+ * be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing is written.
+ *
+ * Thread class T2, cost class C4. timeout_ms must be -1: closing does not time out yet. err is nullable.
+ */
+klog_status klog_manager_close(klog_manager manager,
+                               uint32_t flags,
+                               int64_t timeout_ms,
+                               klog_error *err);
+
+/**
+ * Opens a log of a manager; with KLOG_LOG_CREATE it is made if there is none. Handles of one partition lead to one log.
+ * KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION if there is none; the status of its load if that failed.
+ *
+ * Thread class T2, cost class C2. topic and out are required; opts may be null; out is null on failure; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_log_open(klog_manager manager,
+                          const char *topic_name,
+                          size_t topic_len,
+                          int32_t partition,
+                          const klog_log_options *opts,
+                          klog_log *out,
+                          klog_error *err);
+
+/**
+ * The next offset to be assigned: the cheapest call.
+ *
+ * Thread class T0, cost class C0. out is required.
+ */
+KLOG_NODISCARD
+klog_status klog_log_end_offset(klog_log log,
+                                int64_t *out);
+
+/**
+ * Offsets, epochs and sizes of a log: one consistent snapshot.
+ *
+ * Thread class T0, cost class C1. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_log_get_info(klog_log log,
+                              klog_log_info *out,
+                              klog_error *err);
+
+/**
+ * The offset for a time: of the first record at or after timestamp_ms in the first segment that reaches it. -1 latest,
+ * -2 and -4 earliest, -3 the first record with the largest timestamp; -5 and -6 are KLOG_ERR_UNSUPPORTED. No record: offset
+ * -1 and KLOG_OK.
+ *
+ * Thread class T0, cost class C2. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_offset_for_timestamp(klog_log log,
+                                      int64_t timestamp_ms,
+                                      klog_timestamp_offset *out,
+                                      klog_error *err);
+
+/**
+ * Makes everything below upto_offset durable, -1 for all of the log, and moves the recovery point. A failure takes the log
+ * directory offline.
+ *
+ * Thread class T0, cost class C3. flags is 0; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_flush(klog_log log,
+                       int64_t upto_offset,
+                       uint32_t flags,
+                       klog_error *err);
+
+/**
+ * Begins a new segment at the log end; its base offset is written to *new_base_offset.
+ *
+ * Thread class T0, cost class C3. new_base_offset and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_roll(klog_log log,
+                      int64_t *new_base_offset,
+                      klog_error *err);
+
+/**
+ * Ends the handle. The log stays open in its manager.
+ *
+ * Thread class T2, cost class C1.
+ */
+klog_status klog_log_close(klog_log log);
+
+/**
+ * Appends records as one batch, all or nothing. The library keeps no pointer into them. count 0 is no error: offsets -1.
+ * A refused or failed append changes nothing.
+ *
+ * Statuses beside those of every function: KLOG_ERR_MESSAGE_TOO_LARGE, KLOG_ERR_RECORD_LIST_TOO_LARGE,
+ * KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
+ * KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
+ *
+ * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. records is required unless count is 0; opts, out and err
+ * are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append(klog_log log,
+                        const klog_record *records,
+                        size_t count,
+                        const klog_append_options *opts,
+                        klog_append_result *out,
+                        klog_error *err);
+
+/**
+ * As klog_append, from a packed buffer of len bytes (docs/format.md describes it). A buffer that breaks its rules is
+ * KLOG_ERR_INVALID_ARGUMENT with err->record_index and err->position, and nothing is appended.
+ *
+ * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. packed is required; opts, out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append_packed(klog_log log,
+                               const void *packed,
+                               size_t len,
+                               const klog_append_options *opts,
+                               klog_append_result *out,
+                               klog_error *err);
+
+/**
+ * Appends a ready record batch of magic 2, as a broker gets it from a producer: its checksum and sizes are checked, offset
+ * and leader epoch are assigned, the rest stays as it is. One batch a call; bytes behind it that are less than another
+ * batch are dropped. The caller's bytes are not changed.
+ *
+ * Statuses beside those of klog_append: KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD,
+ * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, and KLOG_ERR_UNSUPPORTED for a batch with
+ * a producer id.
+ *
+ * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. batches is required unless len is 0; opts, out and err are
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append_batches(klog_log log,
+                                const void *batches,
+                                size_t len,
+                                const klog_append_options *opts,
+                                klog_append_result *out,
+                                klog_error *err);
+
+/**
+ * Appends one record without headers. A null key or value is null; KLOG_TIMESTAMP_NOW and KLOG_TIMESTAMP_NONE are
+ * timestamps. Its offset is written to *offset.
+ *
+ * Thread class T0, cost class C2. offset and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append_one(klog_log log,
+                            const void *key,
+                            size_t key_len,
+                            const void *value,
+                            size_t value_len,
+                            int64_t timestamp_ms,
+                            int64_t *offset,
+                            klog_error *err);
+
+/**
+ * Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
+ * min(max_bytes, cap) bytes, the first batch also if it is larger than max_bytes. Nothing to read is KLOG_OK with bytes 0.
+ * Go on at out->next_offset.
+ *
+ * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
+ * not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
+ *
+ * Thread class T0, cost class C2. buf may be null with cap 0; opts and err are nullable; out is required.
+ */
+KLOG_NODISCARD
+klog_status klog_read(klog_log log,
+                      int64_t start_offset,
+                      const klog_read_options *opts,
+                      void *buf,
+                      size_t cap,
+                      klog_read_result *out,
+                      klog_error *err);
+
+/**
+ * Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call.
+ *
+ * Thread class T2, cost class C1. opts and err are nullable; out is required, null on failure.
+ */
+KLOG_NODISCARD
+klog_status klog_cursor_open(klog_log log,
+                             int64_t start_offset,
+                             const klog_read_options *opts,
+                             klog_cursor *out,
+                             klog_error *err);
+
+/**
+ * Gives up to min(cap, max_records) records. Keys, values and headers point into memory that the cursor lends until the
+ * next call on it or its close. out->records says how many; out->next_offset where the next call goes on.
+ *
+ * KLOG_ERR_END at the log end; out is written then too. A batch that cannot be decoded gives its error once, after the
+ * records before it, and the next call goes on behind it. Each batch's checksum is checked.
+ *
+ * Thread class T1, cost class C2. records is required unless cap is 0; out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_cursor_next(klog_cursor cursor,
+                             klog_record *records,
+                             size_t cap,
+                             klog_read_result *out,
+                             klog_error *err);
+
+/**
+ * As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written.
+ * KLOG_ERR_BUFFER_TOO_SMALL and out->bytes_needed if not even the first record fits.
+ *
+ * Thread class T1, cost class C2. buf and out are required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_cursor_next_packed(klog_cursor cursor,
+                                    void *buf,
+                                    size_t cap,
+                                    klog_read_result *out,
+                                    klog_error *err);
+
+/**
+ * Goes on from offset. Whether it can be read shows at the next call. What was lent is given back.
+ *
+ * Thread class T1, cost class C1. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_cursor_seek(klog_cursor cursor,
+                             int64_t offset,
+                             klog_error *err);
+
+/**
+ * Ends the cursor and what it lent.
+ *
+ * Thread class T2, cost class C1.
+ */
+klog_status klog_cursor_close(klog_cursor cursor);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* KLOG_H */

@@ -1,0 +1,323 @@
+//! Appending: an array of records, a packed buffer, or ready batches.
+
+use std::ffi::c_void;
+
+use parking_lot::Mutex;
+
+use super::args::{
+    array, bytes, check_flags, check_int_len, check_output, check_required, check_reserved, copy_growable,
+    read_input,
+};
+use super::constants::*;
+use super::guard::guard;
+use super::handles::{self, Access};
+use super::types::{
+    klog_append_options, klog_append_result, klog_error, klog_header, klog_log, klog_record, klog_status,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::builder::BatchBuilder;
+use crate::format::codec::Codec;
+use crate::format::packed::PackedReader;
+use crate::format::record::Header;
+use crate::log::{AppendOptions, AppendResult, LeaderEpochRule, WriteDurability};
+use crate::types::{LeaderEpoch, Offset, TimestampMs};
+
+/// `KLOG_TIMESTAMP_NOW`: the header defines it, cbindgen cannot print it.
+const TIMESTAMP_NOW: i64 = i64::MIN;
+
+/// Builders that wait for the next append, with their memory.
+static BUILDERS: Mutex<Vec<BatchBuilder>> = Mutex::new(Vec::new());
+const BUILDERS_MAX: usize = 16;
+/// A builder with more memory than this is given up.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
+
+fn with_builder<T>(work: impl FnOnce(&mut BatchBuilder) -> Result<T>) -> Result<T> {
+    let mut builder = BUILDERS.lock().pop().unwrap_or_default();
+    builder.clear();
+    let answer = work(&mut builder);
+    if builder.capacity_bytes() <= KEPT_BYTES {
+        let mut kept = BUILDERS.lock();
+        if kept.len() < BUILDERS_MAX {
+            kept.push(builder);
+        }
+    }
+    answer
+}
+
+/// Appends records as one batch, all or nothing. The library keeps no pointer into them. count 0 is no error: offsets -1.
+/// A refused or failed append changes nothing.
+///
+/// Statuses beside those of every function: KLOG_ERR_MESSAGE_TOO_LARGE, KLOG_ERR_RECORD_LIST_TOO_LARGE,
+/// KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
+/// KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
+///
+/// Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. records is required unless count is 0; opts, out and err
+/// are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_append(
+    log: klog_log,
+    records: *const klog_record,
+    count: usize,
+    opts: *const klog_append_options,
+    out: *mut klog_append_result,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_append", err, |call| {
+        let records = array(records, count, "records")?;
+        let options = prepare(opts, out)?;
+        handles::with_log(call, log, Access::Change, |open| {
+            open.log.check_open()?;
+            let now = open.log.now();
+            let result = with_builder(|builder| {
+                for (index, record) in records.iter().enumerate() {
+                    push_record(builder, record, index, now)?;
+                }
+                open.log.append(builder, &options)
+            })?;
+            give_result(out, &result);
+            Ok(())
+        })
+    })
+}
+
+/// As klog_append, from a packed buffer of len bytes (docs/format.md describes it). A buffer that breaks its rules is
+/// KLOG_ERR_INVALID_ARGUMENT with err->record_index and err->position, and nothing is appended.
+///
+/// Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. packed is required; opts, out and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_append_packed(
+    log: klog_log,
+    packed: *const c_void,
+    len: usize,
+    opts: *const klog_append_options,
+    out: *mut klog_append_result,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_append_packed", err, |call| {
+        check_required(packed, "packed")?;
+        let mut reader = PackedReader::new(bytes(packed, len, "packed")?)?;
+        let options = prepare(opts, out)?;
+        handles::with_log(call, log, Access::Change, |open| {
+            open.log.check_open()?;
+            let now = open.log.now();
+            let result = with_builder(|builder| {
+                while let Some(record) = reader.next_record()? {
+                    let timestamp = if record.timestamp.0 == TIMESTAMP_NOW { now } else { record.timestamp };
+                    builder.push(timestamp, record.key, record.value, record.headers)?;
+                }
+                open.log.append(builder, &options)
+            })?;
+            give_result(out, &result);
+            Ok(())
+        })
+    })
+}
+
+/// Appends a ready record batch of magic 2, as a broker gets it from a producer: its checksum and sizes are checked, offset
+/// and leader epoch are assigned, the rest stays as it is. One batch a call; bytes behind it that are less than another
+/// batch are dropped. The caller's bytes are not changed.
+///
+/// Statuses beside those of klog_append: KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD,
+/// KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, and KLOG_ERR_UNSUPPORTED for a batch with
+/// a producer id.
+///
+/// Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. batches is required unless len is 0; opts, out and err are
+/// nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_append_batches(
+    log: klog_log,
+    batches: *const c_void,
+    len: usize,
+    opts: *const klog_append_options,
+    out: *mut klog_append_result,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_append_batches", err, |call| {
+        let batches = bytes(batches, len, "batches")?;
+        let options = prepare(opts, out)?;
+        handles::with_log(call, log, Access::Change, |open| {
+            let result = open.log.append_batches(batches, &options)?;
+            give_result(out, &result);
+            Ok(())
+        })
+    })
+}
+
+/// Appends one record without headers. A null key or value is null; KLOG_TIMESTAMP_NOW and KLOG_TIMESTAMP_NONE are
+/// timestamps. Its offset is written to *offset.
+///
+/// Thread class T0, cost class C2. offset and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_append_one(
+    log: klog_log,
+    key: *const c_void,
+    key_len: usize,
+    value: *const c_void,
+    value_len: usize,
+    timestamp_ms: i64,
+    offset: *mut i64,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_append_one", err, |call| {
+        let key = nullable(key, key_len as u64, "key", 0)?;
+        let value = nullable(value, value_len as u64, "value", 0)?;
+        handles::with_log(call, log, Access::Change, |open| {
+            let timestamp =
+                if timestamp_ms == TIMESTAMP_NOW { open.log.now() } else { TimestampMs(timestamp_ms) };
+            let result = with_builder(|builder| {
+                builder.push(timestamp, key, value, [].into_iter())?;
+                open.log.append(builder, &AppendOptions::default())
+            })?;
+            if !offset.is_null() {
+                // SAFETY: not null, and the header requires an int64_t there.
+                unsafe { offset.write_unaligned(result.first_offset.0) };
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Checks options and the place of the result, before the handle is looked at.
+fn prepare(opts: *const klog_append_options, out: *mut klog_append_result) -> Result<AppendOptions> {
+    if !out.is_null() {
+        check_output(out, "out")?;
+    }
+    append_options(&read_input(opts)?)
+}
+
+fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
+    let known =
+        KLOG_APPEND_HAS_PRODUCER | KLOG_APPEND_HAS_EPOCH | KLOG_APPEND_ANY_EPOCH | KLOG_APPEND_IF_LOG_END;
+    check_flags(options.flags, known, "opts.flags")?;
+    check_reserved(&options.reserved, "opts")?;
+    let unsupported =
+        |what: &str| Err(Error::new(ErrorKind::Unsupported, format!("{what} is not supported yet")));
+    if options.flags & KLOG_APPEND_HAS_PRODUCER != 0 {
+        return unsupported("appending with a producer id");
+    }
+    if options.flags & KLOG_APPEND_IF_LOG_END != 0 {
+        return unsupported("appending on condition of the log end");
+    }
+    match options.origin {
+        KLOG_ORIGIN_CLIENT => {}
+        KLOG_ORIGIN_REPLICATION | KLOG_ORIGIN_COORDINATOR | KLOG_ORIGIN_RAFT_LEADER => {
+            return unsupported("an origin other than KLOG_ORIGIN_CLIENT");
+        }
+        other => {
+            return Err(Error::invalid_argument(format!(
+                "origin {other} is none of the KLOG_ORIGIN_ constants"
+            )));
+        }
+    }
+    let codec = match options.compression {
+        KLOG_COMPRESSION_CONFIG => None,
+        KLOG_COMPRESSION_NONE => Some(Codec::None),
+        KLOG_COMPRESSION_GZIP => Some(Codec::Gzip),
+        KLOG_COMPRESSION_SNAPPY => Some(Codec::Snappy),
+        KLOG_COMPRESSION_LZ4 => Some(Codec::Lz4),
+        KLOG_COMPRESSION_ZSTD => Some(Codec::Zstd),
+        other => {
+            return Err(Error::invalid_argument(format!(
+                "compression {other} is none of the KLOG_COMPRESSION_ constants"
+            )));
+        }
+    };
+    let durability = match options.durability {
+        KLOG_DURABILITY_PAGE_CACHE => WriteDurability::PageCache,
+        KLOG_DURABILITY_FSYNC => WriteDurability::Synced,
+        other => {
+            return Err(Error::invalid_argument(format!(
+                "durability {other} is none of the KLOG_DURABILITY_ constants"
+            )));
+        }
+    };
+    let has_epoch = options.flags & KLOG_APPEND_HAS_EPOCH != 0;
+    let any_epoch = options.flags & KLOG_APPEND_ANY_EPOCH != 0;
+    Ok(AppendOptions {
+        leader_epoch: has_epoch.then_some(LeaderEpoch(options.leader_epoch)),
+        epoch_rule: if any_epoch { LeaderEpochRule::TakeAny } else { LeaderEpochRule::RefuseOlder },
+        codec,
+        level: Some(options.compression_level).filter(|&level| level != 0),
+        durability,
+    })
+}
+
+fn push_record(
+    builder: &mut BatchBuilder,
+    record: &klog_record,
+    index: usize,
+    now: TimestampMs,
+) -> Result<()> {
+    let read_bits = KLOG_RECORD_TRANSACTIONAL | KLOG_RECORD_LOG_APPEND_TIME;
+    let wrong = |what: String| Error::invalid_argument(format!("record {index}: {what}")).at_record(index);
+    if record.flags & KLOG_RECORD_CONTROL != 0 {
+        return Err(wrong("a control record cannot be appended".to_owned()));
+    }
+    if record.flags & !(KLOG_RECORD_HAS_TIMESTAMP | read_bits) != 0 || record.reserved != 0 {
+        return Err(wrong(format!("unknown flags {:#x} or a reserved field that is not 0", record.flags)));
+    }
+    let timestamp = match (record.flags & KLOG_RECORD_HAS_TIMESTAMP != 0, record.timestamp_ms) {
+        (true, TIMESTAMP_NOW) | (false, 0 | TIMESTAMP_NOW) => now,
+        (true, timestamp) => TimestampMs(timestamp),
+        (false, timestamp) => {
+            return Err(wrong(format!(
+                "timestamp_ms is {timestamp} without KLOG_RECORD_HAS_TIMESTAMP; set the flag, or 0"
+            )));
+        }
+    };
+    let key = nullable(record.key, record.key_len, "key", index)?;
+    let value = nullable(record.value, record.value_len, "value", index)?;
+    let count = check_int_len(record.header_count, "header_count", index)?;
+    let headers = array(record.headers, count, "headers").map_err(|e| e.at_record(index))?;
+    for header in headers {
+        nullable(header.key.cast(), header.key_len, "header key", index)?;
+        nullable(header.value, header.value_len, "header value", index)?;
+    }
+    builder.push(timestamp, key, value, headers.iter().map(header))
+}
+
+/// A header whose pointers were checked.
+fn header<'a>(header: &klog_header) -> Header<'a> {
+    let part = |pointer, len| nullable(pointer, len, "header", 0).ok().flatten();
+    Header {
+        key: part(header.key.cast(), header.key_len).unwrap_or_default(),
+        value: part(header.value, header.value_len),
+    }
+}
+
+/// Bytes that may be null: then their length is 0.
+fn nullable<'a>(pointer: *const c_void, len: u64, name: &str, index: usize) -> Result<Option<&'a [u8]>> {
+    let len = check_int_len(len, name, index)?;
+    if pointer.is_null() && len == 0 {
+        return Ok(None);
+    }
+    bytes(pointer, len, name).map(Some).map_err(|e| e.at_record(index))
+}
+
+fn give_result(out: *mut klog_append_result, result: &AppendResult) {
+    if out.is_null() {
+        return;
+    }
+    copy_growable(
+        out,
+        klog_append_result {
+            struct_size: 0,
+            flags: 0,
+            first_offset: result.first_offset.0,
+            last_offset: result.last_offset.0,
+            log_start_offset: result.log_start_offset.0,
+            log_append_time_ms: result.log_append_time.0,
+            max_timestamp: result.max_timestamp.0,
+            bytes_appended: result.bytes_appended,
+            records: result.records,
+            record_error_count: 0,
+            hw_change: i32::from(result.first_offset != Offset::NONE),
+            reserved0: 0,
+            reserved: [0; 4],
+        },
+    );
+}

@@ -1,0 +1,261 @@
+//! The constants of klog.h. Plain literals: cbindgen copies them as they stand (c-abi.md 5.1.3).
+
+/// The ABI number: the header of another number does not fit.
+pub const KLOG_ABI: u32 = 0;
+
+/// A config of broker keys and topic overrides, for klog_manager_open.
+pub const KLOG_CONFIG_BROKER: u32 = 0;
+/// A config of topic keys, for klog_log_open.
+pub const KLOG_CONFIG_TOPIC: u32 = 1;
+
+/// klog_manager_open: klog_manager_options.now_ms is the time; it stands still.
+pub const KLOG_OPEN_MANUAL_CLOCK: u32 = 1;
+/// klog_manager_open: klog_manager_options.broker_epoch goes into the clean-shutdown files.
+pub const KLOG_OPEN_HAS_BROKER_EPOCH: u32 = 2;
+/// klog_manager_open: make log directories that do not exist. Without it they are KLOG_ERR_LOG_DIR_NOT_FOUND.
+pub const KLOG_OPEN_CREATE_DIRS: u32 = 4;
+
+/// klog_manager_close: write nothing, as a crash would; the next open recovers.
+pub const KLOG_CLOSE_ABANDON: u32 = 1;
+
+/// klog_log_open: make the log if there is none.
+pub const KLOG_LOG_CREATE: u32 = 1;
+/// klog_log_open: klog_log_options.topic_id counts.
+pub const KLOG_LOG_HAS_TOPIC_ID: u32 = 2;
+
+/// Append origin: a client; offsets are assigned.
+pub const KLOG_ORIGIN_CLIENT: u32 = 0;
+/// Append origin: a follower; offsets are kept.
+pub const KLOG_ORIGIN_REPLICATION: u32 = 1;
+/// Append origin: a transaction or group coordinator.
+pub const KLOG_ORIGIN_COORDINATOR: u32 = 2;
+/// Append origin: the leader of a Raft log.
+pub const KLOG_ORIGIN_RAFT_LEADER: u32 = 3;
+
+/// Durability: the operating system has it, as in Kafka. Survives a crash of the process.
+pub const KLOG_DURABILITY_PAGE_CACHE: u32 = 0;
+/// Durability: the disk has it. Survives a power cut.
+pub const KLOG_DURABILITY_FSYNC: u32 = 1;
+
+/// Compression: the topic's compression.type; "producer" there means none.
+pub const KLOG_COMPRESSION_CONFIG: i32 = 0;
+/// Compression: none. From here on 1 + Kafka's codec id.
+pub const KLOG_COMPRESSION_NONE: i32 = 1;
+/// Compression: gzip.
+pub const KLOG_COMPRESSION_GZIP: i32 = 2;
+/// Compression: snappy.
+pub const KLOG_COMPRESSION_SNAPPY: i32 = 3;
+/// Compression: lz4.
+pub const KLOG_COMPRESSION_LZ4: i32 = 4;
+/// Compression: zstd.
+pub const KLOG_COMPRESSION_ZSTD: i32 = 5;
+
+/// Append: producer_id, producer_epoch and base_sequence count.
+pub const KLOG_APPEND_HAS_PRODUCER: u32 = 1;
+/// Append: leader_epoch counts; without it the log's latest, 0 if it has none.
+pub const KLOG_APPEND_HAS_EPOCH: u32 = 2;
+/// Append: a leader epoch below the log's latest is taken, and later ones are forgotten, as Kafka's log does it.
+pub const KLOG_APPEND_ANY_EPOCH: u32 = 4;
+/// Append: expected_log_end counts.
+pub const KLOG_APPEND_IF_LOG_END: u32 = 8;
+
+/// Record: timestamp_ms counts. Set by reads. Without it an append takes the time it is.
+pub const KLOG_RECORD_HAS_TIMESTAMP: u32 = 1;
+/// Record: a control record. Set by reads; not for appends.
+pub const KLOG_RECORD_CONTROL: u32 = 2;
+/// Record: belongs to a transaction. Set by reads, ignored by appends.
+pub const KLOG_RECORD_TRANSACTIONAL: u32 = 4;
+/// Record: its timestamp is the time of the append. Set by reads, ignored by appends.
+pub const KLOG_RECORD_LOG_APPEND_TIME: u32 = 8;
+
+/// Isolation: everything that is in the log.
+pub const KLOG_ISOLATION_LOG_END: u32 = 0;
+/// Isolation: what is below the high watermark.
+pub const KLOG_ISOLATION_HIGH_WATERMARK: u32 = 1;
+/// Isolation: what is below the last stable offset.
+pub const KLOG_ISOLATION_TXN_COMMITTED: u32 = 2;
+
+/// Read: the first batch comes only if it fits max_bytes (Kafka's minOneMessage = false).
+pub const KLOG_READ_NO_MIN_ONE: u32 = 1;
+/// Cursor: control records are given too.
+pub const KLOG_READ_CONTROL: u32 = 2;
+
+/// klog_read_result.flags: the first batch is larger than max_bytes.
+pub const KLOG_READF_FIRST_INCOMPLETE: u32 = 1;
+
+/// klog_checkpoint: recovery points.
+pub const KLOG_CHECKPOINT_RECOVERY_POINT: u32 = 1;
+/// klog_checkpoint: log start offsets.
+pub const KLOG_CHECKPOINT_LOG_START: u32 = 2;
+
+/// klog_features: gzip is built in.
+pub const KLOG_FEATURE_GZIP: u64 = 1;
+/// klog_features: snappy is built in.
+pub const KLOG_FEATURE_SNAPPY: u64 = 2;
+/// klog_features: lz4 is built in.
+pub const KLOG_FEATURE_LZ4: u64 = 4;
+/// klog_features: zstd is built in.
+pub const KLOG_FEATURE_ZSTD: u64 = 8;
+/// klog_features: indexes are mapped into memory.
+pub const KLOG_FEATURE_MMAP: u64 = 16;
+
+/// klog_error.flags: the same call may succeed later.
+pub const KLOG_ERRF_RETRIABLE: u32 = 1;
+/// klog_error.flags: close the manager.
+pub const KLOG_ERRF_FATAL: u32 = 2;
+/// klog_error.flags: the log's directory went offline.
+pub const KLOG_ERRF_DIR_OFFLINE: u32 = 4;
+/// klog_error.flags: the API was used wrongly.
+pub const KLOG_ERRF_CALLER_BUG: u32 = 8;
+/// klog_error.flags: the message is longer than its field.
+pub const KLOG_ERRF_MESSAGE_CUT: u32 = 16;
+/// klog_error.flags: the path is longer than its field.
+pub const KLOG_ERRF_PATH_CUT: u32 = 32;
+
+// The statuses. Names equal Kafka's wherever Kafka has the error.
+/// Done.
+pub const KLOG_OK: i32 = 0;
+/// A required pointer argument of the C ABI was null.
+pub const KLOG_ERR_NULL_ARGUMENT: i32 = 1;
+/// An argument is outside what the operation accepts.
+pub const KLOG_ERR_INVALID_ARGUMENT: i32 = 2;
+/// The `struct_size` of a C struct does not fit this library.
+pub const KLOG_ERR_STRUCT_SIZE: i32 = 3;
+/// The header the caller was compiled with does not fit this library.
+pub const KLOG_ERR_ABI: i32 = 4;
+/// Known, but not supported here.
+pub const KLOG_ERR_UNSUPPORTED: i32 = 5;
+/// A C handle is null.
+pub const KLOG_ERR_NULL_HANDLE: i32 = 10;
+/// A C handle names an object of another kind.
+pub const KLOG_ERR_WRONG_KIND: i32 = 11;
+/// A C handle names an object that was closed.
+pub const KLOG_ERR_STALE_HANDLE: i32 = 12;
+/// The call was made in a forked child.
+pub const KLOG_ERR_FORKED: i32 = 13;
+/// The object or its parent is closed or closing.
+pub const KLOG_ERR_CLOSED: i32 = 14;
+/// A second call ran at the same time on a handle that takes one at a time.
+pub const KLOG_ERR_BUSY: i32 = 15;
+/// Called from inside a callback of the same handle.
+pub const KLOG_ERR_REENTRANT: i32 = 16;
+/// The manager was opened for looking only.
+pub const KLOG_ERR_READ_ONLY: i32 = 17;
+/// The timeout passed.
+pub const KLOG_ERR_TIMED_OUT: i32 = 20;
+/// The caller's cancel token fired.
+pub const KLOG_ERR_CANCELLED: i32 = 21;
+/// Nothing to do without waiting.
+pub const KLOG_ERR_WOULD_BLOCK: i32 = 22;
+/// A bounded queue is full.
+pub const KLOG_ERR_QUEUE_FULL: i32 = 23;
+/// Nothing left; not a failure.
+pub const KLOG_ERR_END: i32 = 24;
+/// The caller's buffer is too small; not a failure.
+pub const KLOG_ERR_BUFFER_TOO_SMALL: i32 = 25;
+/// Below the log start offset or above the log end offset.
+pub const KLOG_ERR_OFFSET_OUT_OF_RANGE: i32 = 30;
+/// A checksum, size or magic byte is wrong.
+pub const KLOG_ERR_CORRUPT_MESSAGE: i32 = 31;
+/// A record or batch breaks a rule of its format or of the log.
+pub const KLOG_ERR_INVALID_RECORD: i32 = 32;
+/// A timestamp is outside the bounds that the topic allows.
+pub const KLOG_ERR_INVALID_TIMESTAMP: i32 = 33;
+/// A batch is larger than `max.message.bytes`.
+pub const KLOG_ERR_MESSAGE_TOO_LARGE: i32 = 34;
+/// An append is larger than a segment.
+pub const KLOG_ERR_RECORD_LIST_TOO_LARGE: i32 = 35;
+/// A length above 2^31 - 1.
+pub const KLOG_ERR_TOO_LARGE: i32 = 36;
+/// Message format 0 or 1 where 2 is required.
+pub const KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT: i32 = 37;
+/// The compression codec is unknown or not allowed here.
+pub const KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE: i32 = 38;
+/// The offsets of a follower append do not increase.
+pub const KLOG_ERR_OFFSETS_OUT_OF_ORDER: i32 = 39;
+/// A follower append starts below the log end offset.
+pub const KLOG_ERR_UNEXPECTED_APPEND_OFFSET: i32 = 40;
+/// An offset does not fit a segment's 31-bit relative range.
+pub const KLOG_ERR_SEGMENT_OVERFLOW: i32 = 41;
+/// A producer's sequence number does not follow its last one.
+pub const KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER: i32 = 42;
+/// Reserved: Kafka 4.4.0's storage never raises it.
+pub const KLOG_ERR_DUPLICATE_SEQUENCE_NUMBER: i32 = 43;
+/// A producer epoch below the current one.
+pub const KLOG_ERR_INVALID_PRODUCER_EPOCH: i32 = 44;
+/// Reserved: Kafka 4.4.0's storage never raises it.
+pub const KLOG_ERR_PRODUCER_FENCED: i32 = 45;
+/// Reserved: Kafka 4.4.0's storage never raises it.
+pub const KLOG_ERR_UNKNOWN_PRODUCER_ID: i32 = 46;
+/// The producer's transaction is in a state that does not allow this.
+pub const KLOG_ERR_INVALID_TXN_STATE: i32 = 47;
+/// A transaction marker of an older coordinator.
+pub const KLOG_ERR_TRANSACTION_COORDINATOR_FENCED: i32 = 48;
+/// The log end is not the one that the caller expected.
+pub const KLOG_ERR_LOG_END_MISMATCH: i32 = 49;
+/// A leader epoch below the log's latest.
+pub const KLOG_ERR_FENCED_LEADER_EPOCH: i32 = 50;
+/// A leader epoch above the log's latest.
+pub const KLOG_ERR_UNKNOWN_LEADER_EPOCH: i32 = 51;
+/// No such log, or it was deleted.
+pub const KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION: i32 = 52;
+/// A topic name outside `[a-zA-Z0-9._-]{1,249}`, or `.` or `..`.
+pub const KLOG_ERR_INVALID_TOPIC_EXCEPTION: i32 = 53;
+/// A negative partition number.
+pub const KLOG_ERR_INVALID_PARTITIONS: i32 = 54;
+/// The log has another topic id.
+pub const KLOG_ERR_INCONSISTENT_TOPIC_ID: i32 = 55;
+/// A configuration value that Kafka or klog refuses.
+pub const KLOG_ERR_INVALID_CONFIG: i32 = 56;
+/// A configuration key that neither Kafka nor klog knows.
+pub const KLOG_ERR_UNKNOWN_CONFIG: i32 = 57;
+/// One partition was found in two directories.
+pub const KLOG_ERR_DUPLICATE_LOG: i32 = 58;
+/// The offset lives in remote storage only.
+pub const KLOG_ERR_OFFSET_MOVED_TO_TIERED_STORAGE: i32 = 59;
+/// An I/O error.
+pub const KLOG_ERR_KAFKA_STORAGE_ERROR: i32 = 60;
+/// The disk or quota is full.
+pub const KLOG_ERR_NO_SPACE: i32 = 61;
+/// An earlier I/O error took the log directory offline.
+pub const KLOG_ERR_DIR_OFFLINE: i32 = 62;
+/// Another process or manager owns the directory.
+pub const KLOG_ERR_DIR_LOCKED: i32 = 63;
+/// A log directory that was named does not exist or is not one.
+pub const KLOG_ERR_LOG_DIR_NOT_FOUND: i32 = 64;
+/// The process or system has no file descriptor left.
+pub const KLOG_ERR_NO_FILES: i32 = 65;
+/// An index is damaged and could not be rebuilt.
+pub const KLOG_ERR_CORRUPT_INDEX: i32 = 66;
+/// A checkpoint, snapshot or metadata file is malformed.
+pub const KLOG_ERR_CORRUPT_STATE: i32 = 67;
+/// A cleaning pass was aborted.
+pub const KLOG_ERR_CLEAN_ABORTED: i32 = 70;
+/// Cleaning of the log is paused.
+pub const KLOG_ERR_CLEAN_PAUSED: i32 = 71;
+/// Memory could not be reserved.
+pub const KLOG_ERR_NO_MEMORY: i32 = 80;
+/// A limit on pins, handles or queues was reached.
+pub const KLOG_ERR_LIMIT: i32 = 81;
+/// A defect of klog: a panic was caught.
+pub const KLOG_ERR_PANIC: i32 = 90;
+/// An earlier panic poisoned the manager.
+pub const KLOG_ERR_POISONED: i32 = 91;
+/// A defect of klog.
+pub const KLOG_ERR_BUG: i32 = 92;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn every_status_has_a_constant_of_its_number() {
+        let text = include_str!("constants.rs");
+        assert_eq!(KLOG_OK, 0);
+        for kind in ErrorKind::ALL {
+            let line = format!("pub const {}: i32 = {};", kind.name(), kind.status());
+            assert!(text.contains(&line), "{line}");
+        }
+    }
+}

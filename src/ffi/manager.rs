@@ -1,0 +1,289 @@
+//! Managers: log directories that are open.
+
+use std::ffi::c_char;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::args::{
+    array, check_flags, check_output, check_required, check_reserved, copy_growable, give_text, path,
+    read_input, size,
+};
+use super::config::put_handle;
+use super::constants::*;
+use super::guard::guard;
+use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
+use super::types::{klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status};
+use crate::config::{ConfigSet, Resolved};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Clock, ManualClock, RealFs, SystemClock};
+use crate::log::escape;
+use crate::manager::{Manager, ManagerOptions, MissingDir};
+use crate::types::TimestampMs;
+
+/// Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
+/// is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
+/// (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
+/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+///
+/// Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_open(
+    opts: *const klog_manager_options,
+    out: *mut klog_manager,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_open", err, |_| {
+        check_required(opts, "opts")?;
+        check_required(out, "out")?;
+        let made = read_input(opts).and_then(|options| open(&options)).and_then(handles::add_manager);
+        put_handle(out, made, klog_manager { id: 0 })
+    })
+}
+
+fn open(options: &klog_manager_options) -> Result<OpenManager> {
+    let known = KLOG_OPEN_MANUAL_CLOCK | KLOG_OPEN_HAS_BROKER_EPOCH | KLOG_OPEN_CREATE_DIRS;
+    check_flags(options.flags, known, "opts.flags")?;
+    check_reserved(&options.reserved, "opts")?;
+    if options.background_threads != 0 {
+        return Err(Error::invalid_argument(
+            "opts.background_threads must be 0: nothing runs in the background yet",
+        ));
+    }
+    let mut dirs = Vec::new();
+    for &dir in array(options.dirs, size(options.dir_count, "opts.dir_count")?, "opts.dirs")? {
+        dirs.push(path(dir, super::args::NTS, "a path of opts.dirs")?);
+    }
+    let config = resolve(options)?;
+    if dirs.is_empty() {
+        dirs = config.broker.log_dirs.clone().unwrap_or_default();
+    }
+    if dirs.is_empty() {
+        return Err(Error::invalid_argument(
+            "no log directory was given: neither opts.dirs nor log.dirs of the config",
+        ));
+    }
+    let manual = options.flags & KLOG_OPEN_MANUAL_CLOCK != 0;
+    let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
+    let manager = Manager::open(ManagerOptions {
+        dirs,
+        missing_dir: if options.flags & KLOG_OPEN_CREATE_DIRS == 0 {
+            MissingDir::Refuse
+        } else {
+            MissingDir::Create
+        },
+        config,
+        fs: Arc::new(RealFs),
+        clock: clock.clone().map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |c| c as Arc<dyn Clock>),
+        recovery_threads: Some(options.recovery_threads as usize).filter(|&threads| threads > 0),
+        broker_epoch: if options.flags & KLOG_OPEN_HAS_BROKER_EPOCH == 0 { -1 } else { options.broker_epoch },
+    })?;
+    Ok(OpenManager { manager: Arc::new(manager), poison: Arc::new(AtomicBool::new(false)), _clock: clock })
+}
+
+fn resolve(options: &klog_manager_options) -> Result<Arc<Resolved>> {
+    let resolved = if options.config.id == 0 {
+        ConfigSet::broker().resolve()?
+    } else {
+        handles::with_config(options.config, |set| set.resolve())?
+    };
+    Ok(Arc::new(resolved))
+}
+
+/// Counts of a manager, and what its open did.
+///
+/// Thread class T0, cost class C1. out is required; err is nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_get_info(
+    manager: klog_manager,
+    out: *mut klog_manager_info,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_get_info", err, |call| {
+        check_output(out, "out")?;
+        handles::with_manager(call, manager, Access::Look, |open| {
+            let dirs = open.manager.dirs();
+            let online = dirs.iter().filter(|dir| dir.failure.is_none()).count();
+            let counts = open.manager.open_counts();
+            copy_growable(
+                out,
+                klog_manager_info {
+                    struct_size: 0,
+                    flags: 0,
+                    logs: open.manager.logs().len() as u64,
+                    segments_recovered: counts.segments_recovered,
+                    bytes_truncated: counts.bytes_truncated,
+                    indexes_rebuilt: counts.indexes_rebuilt,
+                    dirs_online: u32::try_from(online).unwrap_or(u32::MAX),
+                    dirs_offline: u32::try_from(dirs.len() - online).unwrap_or(u32::MAX),
+                    open_handles: handles::open_count(),
+                    pinned_bytes: 0,
+                    reserved: [0; 8],
+                },
+            );
+            Ok(())
+        })
+    })
+}
+
+/// What the open found and did, a finding a line: kind TAB directory TAB topic-partition or "-" TAB status or "-" TAB text
+/// LF. Kinds: recovered, repaired, ignored, config, failed. Tab, LF and backslash inside a field are \t, \n, \\.
+///
+/// Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_report(
+    manager: klog_manager,
+    buf: *mut c_char,
+    cap: usize,
+    needed: *mut usize,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_report", err, |call| {
+        let text = handles::with_manager(call, manager, Access::Look, |open| {
+            Ok(open.manager.report().iter().map(|finding| format!("{finding}\n")).collect::<String>())
+        })?;
+        give_text(&text, buf, cap, needed)
+    })
+}
+
+/// Every log, sorted: topic-partition TAB directory TAB topic id or "-" TAB flags LF. Flags: "-", or "unmanaged" for a
+/// topic that was given no configuration, or "failed" for a log that could not be opened.
+///
+/// Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_list(
+    manager: klog_manager,
+    buf: *mut c_char,
+    cap: usize,
+    needed: *mut usize,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_list", err, |call| {
+        let text = handles::with_manager(call, manager, Access::Look, |open| Ok(list(&open.manager)))?;
+        give_text(&text, buf, cap, needed)
+    })
+}
+
+fn list(manager: &Manager) -> String {
+    let mut lines: Vec<_> = manager
+        .logs()
+        .iter()
+        .map(|log| {
+            let id = log.topic_id().map_or_else(|| "-".to_owned(), |id| id.to_string());
+            let managed = manager.config().overrides_for(&log.partition().topic).is_some();
+            (log.partition().clone(), log.dir().to_path_buf(), id, if managed { "-" } else { "unmanaged" })
+        })
+        .collect();
+    let failed = manager.failed_logs().iter();
+    lines.extend(failed.map(|f| (f.partition.clone(), f.dir.clone(), "-".to_owned(), "failed")));
+    lines.sort();
+    lines
+        .iter()
+        .map(|(partition, dir, id, flags)| {
+            format!("{}\t{}\t{id}\t{flags}\n", escape(&partition.to_string()), escape(&dir.to_string_lossy()))
+        })
+        .collect()
+}
+
+/// The path of directory number index, and whether it works: KLOG_OK in *state, or the status of what took it offline.
+/// KLOG_ERR_END behind the last.
+///
+/// Thread class T0, cost class C1. buf may be null with cap 0; needed, state and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_dir_info(
+    manager: klog_manager,
+    index: u32,
+    buf: *mut c_char,
+    cap: usize,
+    needed: *mut usize,
+    state: *mut klog_status,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_dir_info", err, |call| {
+        let dirs = handles::with_manager(call, manager, Access::Look, |open| Ok(open.manager.dirs()))?;
+        let dir = dirs
+            .get(index as usize)
+            .ok_or_else(|| Error::new(ErrorKind::End, format!("there is no directory number {index}")))?;
+        give_text(&dir.path.to_string_lossy(), buf, cap, needed)?;
+        if !state.is_null() {
+            let status = dir.failure.as_ref().map_or(KLOG_OK, |e| e.kind().status());
+            // SAFETY: not null, and the header requires a status there.
+            unsafe { state.write_unaligned(status) };
+        }
+        Ok(())
+    })
+}
+
+/// Makes every log durable.
+///
+/// Thread class T0, cost class C3. flags is 0; err is nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_flush_all(manager: klog_manager, flags: u32, err: *mut klog_error) -> klog_status {
+    guard("klog_flush_all", err, |call| {
+        check_flags(flags, 0, "flags")?;
+        handles::with_manager(call, manager, Access::Change, |open| open.manager.flush_all())
+    })
+}
+
+/// Writes the checkpoints of all directories now: KLOG_CHECKPOINT_ bits. They are written together.
+///
+/// Thread class T0, cost class C3. err is nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_checkpoint(manager: klog_manager, which: u32, err: *mut klog_error) -> klog_status {
+    guard("klog_checkpoint", err, |call| {
+        check_flags(which, KLOG_CHECKPOINT_RECOVERY_POINT | KLOG_CHECKPOINT_LOG_START, "which")?;
+        handles::with_manager(call, manager, Access::Change, |open| match which {
+            0 => Ok(()),
+            _ => open.manager.checkpoint(),
+        })
+    })
+}
+
+/// Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The handle ends
+/// in any case, and the logs and cursors of this manager answer KLOG_ERR_CLOSED from now on. An error says what could not
+/// be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing is written.
+///
+/// Thread class T2, cost class C4. timeout_ms must be -1: closing does not time out yet. err is nullable.
+#[unsafe(no_mangle)]
+pub extern "C" fn klog_manager_close(
+    manager: klog_manager,
+    flags: u32,
+    timeout_ms: i64,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_close", err, |call| {
+        check_flags(flags, KLOG_CLOSE_ABANDON, "flags")?;
+        if timeout_ms != -1 {
+            return Err(Error::invalid_argument(format!(
+                "timeout_ms is {timeout_ms}, only -1 is supported yet"
+            )));
+        }
+        match handles::remove(Kind::Manager, manager.id)? {
+            Removed::Inherited => Ok(()),
+            Removed::Own(taken) => match taken.object() {
+                Object::Manager(open) => {
+                    call.works_on(&open.poison);
+                    if flags & KLOG_CLOSE_ABANDON != 0 || open.poison.load(Ordering::SeqCst) {
+                        // What a defect may have left half done must be recovered, not marked clean.
+                        open.manager.abandon();
+                        return Ok(());
+                    }
+                    open.manager.close()
+                }
+                _ => Err(Error::new(ErrorKind::Bug, "a handle's kind and its object differ")),
+            },
+        }
+    })
+}
+
+/// A directory that a log is to be made in.
+pub(crate) fn absolute(dir: PathBuf) -> Result<PathBuf> {
+    std::path::absolute(&dir).map_err(|e| Error::from_io("resolve", &dir, &e))
+}

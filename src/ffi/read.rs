@@ -1,0 +1,129 @@
+//! Reading whole batches into the caller's buffer.
+
+use std::ffi::c_void;
+
+use super::args::{
+    buffer, check_flags, check_isolation, check_output, check_required, check_reserved, copy_growable,
+    read_input,
+};
+use super::constants::*;
+use super::guard::guard;
+use super::handles::{self, Access};
+use super::types::{klog_error, klog_log, klog_read_options, klog_read_result, klog_status};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{FirstBatch, Log, ReadOptions};
+use crate::types::{Offset, to_usize};
+
+/// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
+/// min(max_bytes, cap) bytes, the first batch also if it is larger than max_bytes. Nothing to read is KLOG_OK with bytes 0.
+/// Go on at out->next_offset.
+///
+/// KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
+/// not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
+///
+/// Thread class T0, cost class C2. buf may be null with cap 0; opts and err are nullable; out is required.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_read(
+    log: klog_log,
+    start_offset: i64,
+    opts: *const klog_read_options,
+    buf: *mut c_void,
+    cap: usize,
+    out: *mut klog_read_result,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_read", err, |call| {
+        check_required(out, "out")?;
+        check_output(out, "out")?;
+        let options = read_input(opts)?;
+        check_read_options(&options, KLOG_READ_NO_MIN_ONE)?;
+        let buffer = buffer(buf, cap, "buf")?;
+        handles::with_log(call, log, Access::Look, |open| {
+            let read = open.log.read(
+                Offset(start_offset),
+                buffer,
+                &ReadOptions {
+                    max_bytes: match options.max_bytes {
+                        0 => usize::MAX,
+                        limit => to_usize(limit),
+                    },
+                    first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
+                        FirstBatch::Always
+                    } else {
+                        FirstBatch::IfItFits
+                    },
+                },
+            );
+            let mut answer = offsets_of(&open.log, start_offset);
+            match read {
+                Ok(read) => {
+                    answer.bytes = read.bytes as u64;
+                    answer.batches = read.batches;
+                    answer.first_offset = read.first_offset.0;
+                    answer.next_offset = read.next_offset.0;
+                    answer.log_start_offset = read.log_start_offset.0;
+                    answer.log_end_offset = read.log_end_offset.0;
+                    answer.high_watermark = read.log_end_offset.0;
+                    answer.segment_base_offset = read.segment_base_offset.0;
+                    answer.position = read.position;
+                    answer.flags = if read.is_first_larger { KLOG_READF_FIRST_INCOMPLETE } else { 0 };
+                    copy_growable(out, answer);
+                    Ok(())
+                }
+                Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
+                    answer.bytes_needed = e.position().unwrap_or(0);
+                    copy_growable(out, answer);
+                    Err(e)
+                }
+                Err(e) => Err(e),
+            }
+        })
+    })
+}
+
+/// A result without data, with the log's offsets.
+pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
+    let end = log.end_offset().0;
+    klog_read_result {
+        struct_size: 0,
+        flags: 0,
+        bytes: 0,
+        bytes_needed: 0,
+        records: 0,
+        batches: 0,
+        first_offset: start_offset,
+        next_offset: start_offset,
+        log_start_offset: log.start_offset().0,
+        high_watermark: end,
+        last_stable_offset: log.last_stable_offset().0,
+        log_end_offset: end,
+        aborted_txns: 0,
+        reserved0: 0,
+        segment_base_offset: -1,
+        position: 0,
+        aborted_upto: -1,
+        reserved: [0; 3],
+    }
+}
+
+/// Options that reads and cursors share.
+pub(crate) fn check_read_options(options: &klog_read_options, known_flags: u32) -> Result<()> {
+    check_flags(options.flags, known_flags, "opts.flags")?;
+    check_reserved(&options.reserved, "opts")?;
+    check_isolation(options.isolation)?;
+    let unused = [
+        (options.reserved0 != 0, "reserved0"),
+        (options.leader_epoch != 0, "leader_epoch"),
+        (options.min_bytes != 0, "min_bytes"),
+        (options.timeout_ms != 0, "timeout_ms"),
+        (options.cancel.id != 0, "cancel"),
+    ];
+    match unused.iter().find(|(is_set, _)| *is_set) {
+        None => Ok(()),
+        Some((_, name)) => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("opts.{name} must be 0: reads do not wait, and no epoch is compared, yet"),
+        )),
+    }
+}
