@@ -9,7 +9,7 @@ use super::args::{
     read_input,
 };
 use super::constants::*;
-use super::guard::guard;
+use super::guard::{guard, panic_if_told};
 use super::handles::{self, Access};
 use super::types::{
     klog_append_options, klog_append_result, klog_error, klog_header, klog_log, klog_record, klog_status,
@@ -68,6 +68,7 @@ pub extern "C" fn klog_append(
         let options = prepare(opts, out)?;
         handles::with_log(call, log, Access::Change, |open| {
             open.log.check_open()?;
+            panic_if_told("klog_append: inside");
             let now = open.log.now();
             let result = with_builder(|builder| {
                 for (index, record) in records.iter().enumerate() {

@@ -93,7 +93,7 @@ pub(crate) fn guard(
 }
 
 #[cfg(not(feature = "test-hooks"))]
-fn panic_if_told(_name: &str) {}
+pub(crate) fn panic_if_told(_name: &str) {}
 
 #[cfg(feature = "test-hooks")]
 static PANIC_IN: parking_lot::Mutex<Option<String>> = parking_lot::Mutex::new(None);
@@ -106,7 +106,7 @@ pub fn panic_in(name: &str) {
 
 #[cfg(feature = "test-hooks")]
 #[allow(clippy::panic)]
-fn panic_if_told(name: &str) {
+pub(crate) fn panic_if_told(name: &str) {
     let mut told = PANIC_IN.lock();
     if told.as_deref() == Some(name) {
         *told = None;

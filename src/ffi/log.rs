@@ -78,7 +78,7 @@ fn open_log(
         let dir = if options.dir.is_null() && options.dir_len == 0 {
             None
         } else {
-            Some(absolute(path(options.dir, size(options.dir_len, "opts.dir_len")?, "opts.dir")?)?)
+            Some(absolute(&path(options.dir, size(options.dir_len, "opts.dir_len")?, "opts.dir")?)?)
         };
         manager.get_or_create_log(partition, &CreateOptions { topic_id, dir })?
     };

@@ -1,7 +1,7 @@
 //! Managers: log directories that are open.
 
 use std::ffi::c_char;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -143,7 +143,7 @@ pub extern "C" fn klog_manager_report(
 ) -> klog_status {
     guard("klog_manager_report", err, |call| {
         let text = handles::with_manager(call, manager, Access::Look, |open| {
-            Ok(open.manager.report().iter().map(|finding| format!("{finding}\n")).collect::<String>())
+            Ok(lines(open.manager.report().iter().map(ToString::to_string)))
         })?;
         give_text(&text, buf, cap, needed)
     })
@@ -169,7 +169,7 @@ pub extern "C" fn klog_manager_list(
 }
 
 fn list(manager: &Manager) -> String {
-    let mut lines: Vec<_> = manager
+    let mut logs: Vec<_> = manager
         .logs()
         .iter()
         .map(|log| {
@@ -179,14 +179,16 @@ fn list(manager: &Manager) -> String {
         })
         .collect();
     let failed = manager.failed_logs().iter();
-    lines.extend(failed.map(|f| (f.partition.clone(), f.dir.clone(), "-".to_owned(), "failed")));
-    lines.sort();
-    lines
-        .iter()
-        .map(|(partition, dir, id, flags)| {
-            format!("{}\t{}\t{id}\t{flags}\n", escape(&partition.to_string()), escape(&dir.to_string_lossy()))
-        })
-        .collect()
+    logs.extend(failed.map(|f| (f.partition.clone(), f.dir.clone(), "-".to_owned(), "failed")));
+    logs.sort();
+    self::lines(logs.iter().map(|(partition, dir, id, flags)| {
+        format!("{}\t{}\t{id}\t{flags}", escape(&partition.to_string()), escape(&dir.to_string_lossy()))
+    }))
+}
+
+/// Lines as one text.
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
 /// The path of directory number index, and whether it works: KLOG_OK in *state, or the status of what took it offline.
@@ -284,6 +286,6 @@ pub extern "C" fn klog_manager_close(
 }
 
 /// A directory that a log is to be made in.
-pub(crate) fn absolute(dir: PathBuf) -> Result<PathBuf> {
-    std::path::absolute(&dir).map_err(|e| Error::from_io("resolve", &dir, &e))
+pub(crate) fn absolute(dir: &Path) -> Result<PathBuf> {
+    std::path::absolute(dir).map_err(|e| Error::from_io("resolve", dir, &e))
 }

@@ -142,7 +142,7 @@ impl<'a> PackedReader<'a> {
             return Err(fail("has a length that is no multiple of 8 from 48 up"));
         }
         let entry = rest.get(..entry_len).ok_or_else(|| fail("leaves the buffer"))?;
-        let record = read_entry(entry).map_err(|what| fail(what))?;
+        let record = read_entry(entry).map_err(fail)?;
         self.at += entry_len;
         self.index += 1;
         self.left -= 1;
