@@ -1,6 +1,11 @@
 //! The C ABI under good and bad input: every misuse answers a status and a message that names what and where, creates
 //! nothing and loses nothing (c-abi.md 1; hard-cases.md HC44 (a), (b), (d)).
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
 
 use std::ffi::{CString, c_char};
 use std::path::Path;
@@ -275,7 +280,9 @@ fn handles_that_are_null_closed_or_of_another_kind_answer_statuses() {
     refused(KLOG_ERR_CLOSED, "closed", |e| klog_offset_for_timestamp(t, 0, &raw mut found, e));
     refused(KLOG_ERR_CLOSED, "closed", |e| klog_flush(t, -1, 0, e));
     refused(KLOG_ERR_CLOSED, "closed", |e| klog_roll(t, null_mut(), e));
-    refused(KLOG_ERR_CLOSED, "closed", |e| klog_cursor_next(cursor, places.as_mut_ptr(), 2, &raw mut result, e));
+    refused(KLOG_ERR_CLOSED, "closed", |e| {
+        klog_cursor_next(cursor, places.as_mut_ptr(), 2, &raw mut result, e)
+    });
     assert_eq!(klog_log_end_offset(t, &raw mut end), KLOG_ERR_CLOSED);
     assert_eq!(klog_cursor_close(cursor), KLOG_OK);
     assert_eq!(klog_cursor_close(cursor), KLOG_ERR_STALE_HANDLE);
@@ -371,7 +378,9 @@ fn wrong_struct_sizes_are_told_and_larger_structs_of_later_headers_are_fine() {
     later.options.struct_size = u32::try_from(size_of::<Later>()).unwrap();
     ok(|e| klog_append(t, &raw const one, 1, (&raw const later).cast(), null_mut(), e));
     later.unknown = 1;
-    refused(KLOG_ERR_STRUCT_SIZE, "", |e| klog_append(t, &raw const one, 1, (&raw const later).cast(), null_mut(), e));
+    refused(KLOG_ERR_STRUCT_SIZE, "", |e| {
+        klog_append(t, &raw const one, 1, (&raw const later).cast(), null_mut(), e)
+    });
     #[repr(C)]
     struct LaterResult {
         result: klog_append_result,
@@ -380,7 +389,11 @@ fn wrong_struct_sizes_are_told_and_larger_structs_of_later_headers_are_fine() {
     let mut result = LaterResult { result: init!(klog_append_result), unknown: 7 };
     result.result.struct_size = u32::try_from(size_of::<LaterResult>()).unwrap();
     ok(|e| klog_append(t, &raw const one, 1, null(), (&raw mut result).cast(), e));
-    assert_eq!((result.result.first_offset, result.unknown), (1, 0), "what the library does not know is zeroed");
+    assert_eq!(
+        (result.result.first_offset, result.unknown),
+        (1, 0),
+        "what the library does not know is zeroed"
+    );
     let mut small = error();
     small.struct_size = 56;
     assert_eq!(klog_flush(t, -1, 9, &raw mut *small), KLOG_ERR_STRUCT_SIZE);
@@ -429,12 +442,15 @@ fn names_flags_lengths_and_keys_are_checked() {
 
     let mut huge = record(b"k", b"v");
     huge.value_len = 1 << 31;
-    let err = refused(KLOG_ERR_TOO_LARGE, "value", |e| klog_append(t, &raw const huge, 1, null(), null_mut(), e));
+    let err =
+        refused(KLOG_ERR_TOO_LARGE, "value", |e| klog_append(t, &raw const huge, 1, null(), null_mut(), e));
     assert_eq!(err.record_index, 0);
     huge.value_len = u64::MAX;
     refused(KLOG_ERR_TOO_LARGE, "value", |e| klog_append(t, &raw const huge, 1, null(), null_mut(), e));
     let one = record(b"k", b"v");
-    refused(KLOG_ERR_TOO_LARGE, "records", |e| klog_append(t, &raw const one, usize::MAX / 2, null(), null_mut(), e));
+    refused(KLOG_ERR_TOO_LARGE, "records", |e| {
+        klog_append(t, &raw const one, usize::MAX / 2, null(), null_mut(), e)
+    });
     refused(KLOG_ERR_TOO_LARGE, "batches", |e| {
         klog_append_batches(t, (&raw const one).cast(), usize::MAX, null(), null_mut(), e)
     });
@@ -445,7 +461,9 @@ fn names_flags_lengths_and_keys_are_checked() {
     });
     let mut control = record(b"k", b"v");
     control.flags = KLOG_RECORD_CONTROL;
-    refused(KLOG_ERR_INVALID_ARGUMENT, "control", |e| klog_append(t, &raw const control, 1, null(), null_mut(), e));
+    refused(KLOG_ERR_INVALID_ARGUMENT, "control", |e| {
+        klog_append(t, &raw const control, 1, null(), null_mut(), e)
+    });
     let mut negative = [record(b"k", b"v"); 2];
     negative[1].flags = KLOG_RECORD_HAS_TIMESTAMP;
     negative[1].timestamp_ms = -5;
@@ -519,7 +537,15 @@ fn config_keys_are_checked_at_once_and_the_nearest_is_named() {
     let mut buf = [0 as c_char; 64];
     let mut needed = 0;
     let get = |buf: &mut [c_char], needed: &mut usize| {
-        klog_config_get(config, c"log.segment.bytes".as_ptr(), NTS, buf.as_mut_ptr(), buf.len(), needed, null_mut())
+        klog_config_get(
+            config,
+            c"log.segment.bytes".as_ptr(),
+            NTS,
+            buf.as_mut_ptr(),
+            buf.len(),
+            needed,
+            null_mut(),
+        )
     };
     assert_eq!(get(&mut buf[..3], &mut needed), KLOG_ERR_BUFFER_TOO_SMALL);
     assert_eq!((needed, buf[0]), (8, 0), "only the size was written");
@@ -584,7 +610,10 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
     }
     let mut result = init!(klog_append_result);
     ok(|e| klog_append(t, records.as_ptr(), 3, null(), &raw mut result, e));
-    assert_eq!((result.first_offset, result.last_offset, result.records, result.max_timestamp), (0, 2, 3, 102));
+    assert_eq!(
+        (result.first_offset, result.last_offset, result.records, result.max_timestamp),
+        (0, 2, 3, 102)
+    );
 
     // Packed out, packed in.
     let mut cursor = klog_cursor { id: 0 };
@@ -594,7 +623,11 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
     let small = call(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), 60, &raw mut read, e));
     assert_eq!((small.0, read.bytes_needed), (KLOG_ERR_BUFFER_TOO_SMALL, 32 + 56));
     ok(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), 32 + 56, &raw mut read, e));
-    assert_eq!((read.records, read.first_offset, read.next_offset), (1, 0, 1), "one entry fits, the rest comes later");
+    assert_eq!(
+        (read.records, read.first_offset, read.next_offset),
+        (1, 0, 1),
+        "one entry fits, the rest comes later"
+    );
     ok(|e| klog_cursor_seek(cursor, 0, e));
     ok(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), packed.len(), &raw mut read, e));
     assert_eq!((read.records, read.next_offset), (3, 3));
@@ -731,10 +764,20 @@ fn calls_from_many_threads_during_close_answer_ok_or_closed() {
                 scope.spawn(|| {
                     loop {
                         let mut offset = -1;
-                        let status =
-                            klog_append_one(t, null(), 0, b"v".as_ptr().cast(), 1, 1, &raw mut offset, null_mut());
+                        let status = klog_append_one(
+                            t,
+                            null(),
+                            0,
+                            b"v".as_ptr().cast(),
+                            1,
+                            1,
+                            &raw mut offset,
+                            null_mut(),
+                        );
                         match status {
-                            KLOG_OK => acknowledged.fetch_max(offset + 1, std::sync::atomic::Ordering::SeqCst),
+                            KLOG_OK => {
+                                acknowledged.fetch_max(offset + 1, std::sync::atomic::Ordering::SeqCst)
+                            }
                             KLOG_ERR_CLOSED => break,
                             other => panic!("{other}"),
                         };
@@ -839,7 +882,9 @@ mod panics {
             "klog_manager_get_info" => klog_manager_get_info(owner, &raw mut info, e),
             "klog_manager_report" => klog_manager_report(owner, null_mut(), 0, null_mut(), e),
             "klog_manager_list" => klog_manager_list(owner, null_mut(), 0, null_mut(), e),
-            "klog_manager_dir_info" => klog_manager_dir_info(owner, 0, null_mut(), 0, null_mut(), null_mut(), e),
+            "klog_manager_dir_info" => {
+                klog_manager_dir_info(owner, 0, null_mut(), 0, null_mut(), null_mut(), e)
+            }
             "klog_manager_close" => klog_manager_close(owner, 0, -1, e),
             "klog_flush_all" => klog_flush_all(owner, 0, e),
             "klog_checkpoint" => klog_checkpoint(owner, 0, e),
@@ -875,7 +920,9 @@ mod panics {
         ok(|e| klog_roll(t, null_mut(), e));
         panic_in("klog_append: inside");
         let one = record(b"k", b"v");
-        let err = refused(KLOG_ERR_PANIC, "klog_append", |e| klog_append(t, &raw const one, 1, null(), null_mut(), e));
+        let err = refused(KLOG_ERR_PANIC, "klog_append", |e| {
+            klog_append(t, &raw const one, 1, null(), null_mut(), e)
+        });
         assert_ne!(err.flags & KLOG_ERRF_FATAL, 0);
         refused(KLOG_ERR_POISONED, "close it", |e| klog_append(t, &raw const one, 1, null(), null_mut(), e));
         refused(KLOG_ERR_POISONED, "close it", |e| klog_flush_all(owner, 0, e));

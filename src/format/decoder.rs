@@ -4,6 +4,8 @@
 //! for: memory grows with what was really read, never with what a header claims, and a body above the limit is an error
 //! before it is decompressed.
 
+#![allow(clippy::inline_always)] // a scan spends its time here: copies between the steps cost a fifth of it
+
 use super::batch::{Batch, BatchHeader, TimestampType, increment_sequence};
 use super::codec::{Codec, Decompressor, Lz4Header};
 use super::legacy::{self, InnerMessage};
@@ -140,7 +142,7 @@ impl RecordDecoder {
 
     /// As [`Self::next`], with the record's bytes as places: in [`Self::inflated`] if [`Self::is_inflating`], else in
     /// the batch. Decompressed bytes stay until [`Self::discard_consumed`] or the next batch.
-    #[inline]
+    #[inline(always)]
     pub fn next_parts(&mut self, batch: &Batch<'_>) -> Result<Option<RecordParts>> {
         let answer = match self.left {
             Left::Nothing => return Ok(None),
@@ -187,7 +189,7 @@ impl RecordDecoder {
         &self.facts
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_record(&mut self, batch: &Batch<'_>, left: i32) -> Result<Option<RecordParts>> {
         let body = if self.inflating { self.inflated_body(batch)? } else { self.plain_body(batch)? };
         let header = batch.header();
@@ -211,7 +213,7 @@ impl RecordDecoder {
         Ok(Some(body.at(offset, timestamp, sequence)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn plain_body(&mut self, batch: &Batch<'_>) -> Result<Body> {
         let rest = batch.bytes().get(self.at..).unwrap_or_default();
         if rest.is_empty() {
@@ -228,6 +230,7 @@ impl RecordDecoder {
         parse_body(body, start)
     }
 
+    #[inline(never)]
     fn inflated_body(&mut self, batch: &Batch<'_>) -> Result<Body> {
         self.inflate(batch.records_bytes(), MAX_VARINT_BYTES)?;
         let rest = self.inflated.get(self.at..).unwrap_or_default();
@@ -264,6 +267,7 @@ impl RecordDecoder {
         }
     }
 
+    #[inline(never)]
     fn ensure_exhausted(&mut self, batch: &Batch<'_>) -> Result<()> {
         let left = if self.inflating {
             self.inflate(batch.records_bytes(), 1)?;
@@ -278,6 +282,7 @@ impl RecordDecoder {
         Err(invalid(batch.header(), format_args!("has bytes left behind its {count} records")))
     }
 
+    #[inline(never)]
     fn next_inner(&mut self, batch: &Batch<'_>, shift: i64, met_any: bool) -> Result<Option<RecordParts>> {
         let header = batch.header();
         let compressed = legacy::wrapper_value(batch)?;

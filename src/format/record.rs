@@ -1,5 +1,7 @@
 //! One record: as a caller sees it, and its body in a batch of magic 2. Implements records.md 2.8, 2.9.
 
+#![allow(clippy::inline_always)] // as in the decoder
+
 use super::batch::TimestampType;
 use super::varint::{read_varint, read_varlong};
 use crate::error::{Error, Result};
@@ -202,19 +204,30 @@ impl Body {
 }
 
 /// Reads the body of a record, which is `body` and nothing more; `start` is the place of `body` in its buffer.
-#[inline]
+#[inline(always)]
 pub(super) fn parse_body(body: &[u8], start: usize) -> Result<Body> {
-    let mut at = 1; // the attributes of a record are unused
-    let (timestamp_delta, n) = read_varlong(body.get(at..).unwrap_or_default())?;
-    at += n;
-    let (offset_delta, n) = read_varint(body.get(at..).unwrap_or_default())?;
-    at += n;
-    let key = take_nullable(body, start, &mut at, "key")?;
-    let value = take_nullable(body, start, &mut at, "value")?;
-    let rest = body.get(at..).unwrap_or_default();
+    let end = start + body.len();
+    // The attributes of a record are unused.
+    let mut rest = body.get(1..).unwrap_or_default();
+    let (timestamp_delta, n) = read_varlong(rest)?;
+    rest = rest.get(n..).unwrap_or_default();
+    let (offset_delta, n) = read_varint(rest)?;
+    rest = rest.get(n..).unwrap_or_default();
+    let key = take_nullable(&mut rest, end, "key")?;
+    let value = take_nullable(&mut rest, end, "value")?;
     let (header_count, n) = read_varint(rest)?;
-    let rest = rest.get(n..).unwrap_or_default();
-    at += n;
+    rest = rest.get(n..).unwrap_or_default();
+    let (headers, header_count) = if header_count == 0 && rest.is_empty() {
+        (Span::default(), 0)
+    } else {
+        (Span::new(end - rest.len(), rest.len()).ok_or_else(too_far)?, check_headers(rest, header_count)?)
+    };
+    Ok(Body { timestamp_delta, offset_delta, key, value, headers, header_count })
+}
+
+/// Reads all headers once; they must be all that is left.
+#[inline(never)]
+fn check_headers(rest: &[u8], header_count: i32) -> Result<u32> {
     // The claimed count is checked before anything is done that often (records.md 2.9 (e)).
     let header_count =
         u32::try_from(header_count).ok().filter(|&count| count as usize <= rest.len()).ok_or_else(|| {
@@ -227,29 +240,27 @@ pub(super) fn parse_body(body: &[u8], start: usize) -> Result<Body> {
     for _ in 0..header_count {
         left = read_header(left)?.1;
     }
-    if !left.is_empty() {
-        return Err(Error::invalid_record(format!(
-            "a record has {} bytes behind its last field: its size is wrong",
-            left.len()
-        )));
+    if left.is_empty() {
+        return Ok(header_count);
     }
-    let headers = Span::new(start + at, rest.len()).ok_or_else(too_far)?;
-    Ok(Body { timestamp_delta, offset_delta, key, value, headers, header_count })
+    Err(Error::invalid_record(format!(
+        "a record has {} bytes behind its last field: its size is wrong",
+        left.len()
+    )))
 }
 
-/// A key or value: any negative length is null.
-#[inline]
-fn take_nullable(body: &[u8], start: usize, at: &mut usize, what: &str) -> Result<Span> {
-    let rest = body.get(*at..).unwrap_or_default();
+/// A key or value at the front of `rest`, which ends at `end` of the buffer: any negative length is null.
+#[inline(always)]
+fn take_nullable(rest: &mut &[u8], end: usize, what: &str) -> Result<Span> {
     let (len, n) = read_varint(rest)?;
-    *at += n;
-    let Ok(len) = usize::try_from(len) else { return Ok(Span::NULL) };
-    if len > rest.len() - n {
-        return Err(overrun(what, len, rest.len() - n));
-    }
-    let span = Span::new(start + *at, len).ok_or_else(too_far)?;
-    *at += len;
-    Ok(span)
+    let after = rest.get(n..).unwrap_or_default();
+    let Ok(len) = usize::try_from(len) else {
+        *rest = after;
+        return Ok(Span::NULL);
+    };
+    let Some(behind) = after.get(len..) else { return Err(overrun(what, len, after.len())) };
+    *rest = behind;
+    Span::new(end - after.len(), len).ok_or_else(too_far)
 }
 
 fn read_header(bytes: &[u8]) -> Result<(Header<'_>, &[u8])> {

@@ -55,6 +55,7 @@ pub struct Cursor {
     current: Option<Current>,
     /// What the last call gave.
     given: Vec<Given>,
+    groups: Vec<Group>,
     /// From here on it is given again by the next call.
     given_again: usize,
     /// What the next call answers: the last one had good records before it.
@@ -68,11 +69,18 @@ struct Current {
     next_offset: Offset,
 }
 
+/// A record that was given, and the number of its batch in `groups`.
 #[derive(Clone, Copy)]
 struct Given {
     parts: RecordParts,
+    group: u32,
+}
+
+/// What the records of one batch share.
+#[derive(Clone, Copy)]
+struct Group {
     facts: BatchFacts,
-    /// Where its batch begins in the buffer; `None` if its bytes were decompressed.
+    /// Where the batch begins in the buffer; `None` if its bytes were decompressed.
     batch_start: Option<usize>,
 }
 
@@ -80,6 +88,7 @@ struct Given {
 #[derive(Clone, Copy)]
 pub struct RecordSlice<'c> {
     given: &'c [Given],
+    groups: &'c [Group],
     buffer: &'c [u8],
     inflated: &'c [u8],
 }
@@ -111,11 +120,14 @@ impl<'c> RecordSlice<'c> {
 
     #[inline]
     fn record(&self, given: &Given) -> Record<'c> {
-        let source = match given.batch_start {
+        let Some(group) = self.groups.get(given.group as usize) else {
+            unreachable!("a record is given with its batch")
+        };
+        let source = match group.batch_start {
             Some(start) => self.buffer.get(start..).unwrap_or_default(),
             None => self.inflated,
         };
-        given.parts.of(source, &given.facts)
+        given.parts.of(source, &group.facts)
     }
 }
 
@@ -136,6 +148,7 @@ impl Log {
             decoder,
             current: None,
             given: Vec::new(),
+            groups: Vec::new(),
             given_again: 0,
             pending: None,
         }
@@ -174,9 +187,15 @@ impl Cursor {
             self.given.drain(..self.given_again);
             let rest = self.given.get(..max).unwrap_or(&self.given);
             self.given_again = rest.len();
-            return Ok(RecordSlice { given: rest, buffer: &self.buffer, inflated: self.decoder.inflated() });
+            return Ok(RecordSlice {
+                given: rest,
+                groups: &self.groups,
+                buffer: &self.buffer,
+                inflated: self.decoder.inflated(),
+            });
         }
         self.given.clear();
+        self.groups.clear();
         self.decoder.discard_consumed();
         if let Some(error) = self.pending.take() {
             return Err(error);
@@ -196,7 +215,12 @@ impl Cursor {
             }
         }
         self.given_again = self.given.len();
-        Ok(RecordSlice { given: &self.given, buffer: &self.buffer, inflated: self.decoder.inflated() })
+        Ok(RecordSlice {
+            given: &self.given,
+            groups: &self.groups,
+            buffer: &self.buffer,
+            inflated: self.decoder.inflated(),
+        })
     }
 
     /// Fills the buffer from the next offset on. Whether there was anything.
@@ -242,6 +266,8 @@ impl Cursor {
         self.next = current.next_offset;
         let batch = Batch::new(self.buffer.get(current.start..current.end).unwrap_or_default())?;
         let batch_start = (!self.decoder.is_inflating()).then_some(current.start);
+        let group = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
+        self.groups.push(Group { facts: *self.decoder.facts(), batch_start });
         loop {
             if self.given.len() >= max || self.decoder.inflated().len() >= INFLATED_BYTES_MAX {
                 self.current = Some(current);
@@ -250,7 +276,7 @@ impl Cursor {
             }
             let Some(parts) = self.decoder.next_parts(&batch)? else { return Ok(()) };
             if parts.offset >= self.wanted_from {
-                self.given.push(Given { parts, facts: *self.decoder.facts(), batch_start });
+                self.given.push(Given { parts, group });
             } else if batch_start.is_none() && self.given.is_empty() {
                 self.decoder.discard_consumed();
             }
