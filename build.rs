@@ -41,6 +41,5 @@ mod header {
             builder = builder.with_src(path);
         }
         builder.generate().expect("src/ffi can be rendered").write_to_file(&out);
-        println!("cargo:rustc-env=KLOG_RENDERED_HEADER={}", out.display());
     }
 }

@@ -2,7 +2,12 @@
 //!
 //! Contestants take turns round by round; the first round is thrown away. Only the ratios mean something: machines differ
 //! and are noisy. `make bench` runs it; a ratio below its floor fails.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::cast_precision_loss,
+    clippy::too_many_lines
+)]
 
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
