@@ -16,7 +16,7 @@ use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
 use super::types::{klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status};
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Clock, ManualClock, RealFs, SystemClock};
+use crate::io::{Clock, ManualClock, SystemClock};
 use crate::log::escape;
 use crate::manager::{Manager, ManagerOptions, MissingDir};
 use crate::types::TimestampMs;
@@ -67,17 +67,15 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     let manual = options.flags & KLOG_OPEN_MANUAL_CLOCK != 0;
     let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
     let manager = Manager::open(ManagerOptions {
-        dirs,
         missing_dir: if options.flags & KLOG_OPEN_CREATE_DIRS == 0 {
             MissingDir::Refuse
         } else {
             MissingDir::Create
         },
-        config,
-        fs: Arc::new(RealFs),
         clock: clock.clone().map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |c| c as Arc<dyn Clock>),
         recovery_threads: Some(options.recovery_threads as usize).filter(|&threads| threads > 0),
         broker_epoch: if options.flags & KLOG_OPEN_HAS_BROKER_EPOCH == 0 { -1 } else { options.broker_epoch },
+        ..ManagerOptions::new(dirs, config)
     })?;
     Ok(OpenManager { manager: Arc::new(manager), poison: Arc::new(AtomicBool::new(false)), _clock: clock })
 }

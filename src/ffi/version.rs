@@ -254,6 +254,7 @@ mod tests {
 
     #[test]
     fn names_are_static_texts() {
+        // SAFETY: a static text.
         let of = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap();
         assert_eq!(of(klog_status_name(12)), "KLOG_ERR_STALE_HANDLE");
         assert_eq!(of(klog_status_name(0)), "KLOG_OK");

@@ -298,7 +298,9 @@ mod tests {
     use crate::format::decoder::RecordDecoder;
     use proptest::prelude::*;
 
-    fn pack(records: &[(i64, Option<&[u8]>, Option<&[u8]>, &[Header<'_>])]) -> Vec<u8> {
+    type Plain<'a> = (i64, Option<&'a [u8]>, Option<&'a [u8]>, &'a [Header<'a>]);
+
+    fn pack(records: &[Plain<'_>]) -> Vec<u8> {
         let mut builder = BatchBuilder::new();
         for (ts, key, value, headers) in records {
             builder.push(TimestampMs(*ts), *key, *value, headers.iter().copied()).unwrap();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, EntryKind, FileSystem, OverlayFs};
-use crate::manager::{Manager, ManagerOptions, MissingDir};
+use crate::manager::{Manager, ManagerOptions};
 
 /// A manager over `dir` that changes nothing on disk.
 fn look(
@@ -28,15 +28,8 @@ fn look(
     ensure_is_dir(&**base, dir)?;
     let overlay = Arc::new(OverlayFs::new(Arc::clone(base)));
     let fs: Arc<dyn FileSystem> = Arc::clone(&overlay) as Arc<dyn FileSystem>;
-    let options = ManagerOptions {
-        dirs: vec![dir.to_path_buf()],
-        missing_dir: MissingDir::Refuse,
-        config: Arc::clone(config),
-        fs,
-        clock,
-        recovery_threads: None,
-        broker_epoch: -1,
-    };
+    let options =
+        ManagerOptions { fs, clock, ..ManagerOptions::new(vec![dir.to_path_buf()], Arc::clone(config)) };
     Ok((Manager::open(options)?, overlay))
 }
 

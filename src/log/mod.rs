@@ -253,6 +253,3 @@ impl Log {
         });
     }
 }
-
-#[cfg(test)]
-mod tests;

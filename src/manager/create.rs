@@ -30,19 +30,14 @@ impl Manager {
         check_topic(&partition.topic)?;
         check_partition(partition.partition)?;
         match self.log(partition) {
-            Ok(log) => {
-                if let Some(id) = options.topic_id {
-                    log.assign_topic_id(id)?;
-                }
-                return Ok(log);
-            }
+            Ok(log) => return existing(log, options),
             Err(e) if e.kind() == ErrorKind::UnknownTopicOrPartition => {}
             Err(e) => return Err(e),
         }
         // Held while the log is made: two callers must not make it twice.
         let mut logs = self.logs.write();
         if let Some(log) = logs.get(partition) {
-            return Ok(Arc::clone(log));
+            return existing(Arc::clone(log), options);
         }
         if let Some(offline) = self.dirs.iter().find(|dir| !dir.is_online()) {
             return Err(Error::new(
@@ -114,4 +109,11 @@ impl Manager {
         };
         Ok(Log::open(place, &load).map_err(judge)?.0)
     }
+}
+
+fn existing(log: Arc<Log>, options: &CreateOptions) -> Result<Arc<Log>> {
+    if let Some(id) = options.topic_id {
+        log.assign_topic_id(id)?;
+    }
+    Ok(log)
 }

@@ -26,7 +26,7 @@ use parking_lot::RwLock;
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::meta_properties::MetaProperties;
-use crate::io::{Clock, FileSystem};
+use crate::io::{Clock, FileSystem, RealFs, SystemClock};
 use crate::log::{DirHealth, Finding, Log};
 use crate::types::TopicPartition;
 
@@ -51,6 +51,22 @@ pub struct ManagerOptions {
     pub recovery_threads: Option<usize>,
     /// The broker epoch for the clean-shutdown marker; -1 for none.
     pub broker_epoch: i64,
+}
+
+impl ManagerOptions {
+    /// Directories of the machine's file system, with the machine's clock; they must exist.
+    #[must_use]
+    pub fn new(dirs: Vec<PathBuf>, config: Arc<Resolved>) -> Self {
+        Self {
+            dirs,
+            missing_dir: MissingDir::Refuse,
+            config,
+            fs: Arc::new(RealFs),
+            clock: Arc::new(SystemClock),
+            recovery_threads: None,
+            broker_epoch: -1,
+        }
+    }
 }
 
 /// Logs in their directories.

@@ -1,3 +1,5 @@
+//! Appends, look-ups, cuts and recoveries of one segment on a simulated disk, and the bytes of its indexes.
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use clap::Parser;
 use klog::error::{Error, ErrorKind, Result};
 use klog::inspect::{DumpOptions, dump, list_logs};
-use klog::io::{FileSystem, RealFs, SystemClock};
+use klog::io::{FileSystem, RealFs};
 use klog::log::{Finding, FindingKind};
-use klog::manager::{Manager, ManagerOptions, MissingDir};
+use klog::manager::{Manager, ManagerOptions};
 use klog::types::TimestampMs;
 
 use args::{Args, Command, DirArgs};
@@ -86,15 +86,7 @@ fn dump_dir(
 
 fn recover(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {
     let config = config_args::resolve(&args.config, None)?;
-    let options = ManagerOptions {
-        dirs: vec![args.dir.clone()],
-        missing_dir: MissingDir::Refuse,
-        config,
-        fs: Arc::new(RealFs),
-        clock: Arc::new(SystemClock),
-        recovery_threads: None,
-        broker_epoch: -1,
-    };
+    let options = ManagerOptions::new(vec![args.dir.clone()], config);
     let findings = progress::show("recovering", || -> Result<Vec<Finding>> {
         let manager = Manager::open(options)?;
         let findings = manager.report().to_vec();

@@ -1,3 +1,5 @@
+//! What the simulated disk keeps and forgets, and how it fails on demand.
+
 use super::*;
 
 fn path(text: &str) -> &Path {

@@ -1,0 +1,19 @@
+//! The C ABI under good and bad input: every misuse answers a status and a message that names what and where, creates
+//! nothing and loses nothing (c-abi.md 1; hard-cases.md HC44 (a), (b), (d)).
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+#[macro_use]
+mod calls;
+mod arguments;
+mod data;
+mod dirs;
+#[cfg(feature = "test-hooks")]
+mod panics;
+mod threads;
