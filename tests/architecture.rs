@@ -82,8 +82,11 @@ fn imports(line: &str) -> Vec<String> {
     for root in ["crate::", "klog::"] {
         for (at, _) in line.match_indices(root) {
             let rest = &line[at + root.len()..];
-            assert!(!rest.starts_with('{'), "one layer a line, please: {line}");
-            found.push(name(rest));
+            match rest.strip_prefix('{').map(|group| group.split_once('}')) {
+                None => found.push(name(rest)),
+                Some(Some((group, _))) => found.extend(group.split(',').map(|part| name(part.trim()))),
+                Some(None) => unreachable!("one layer a line, please: {line}"),
+            }
         }
     }
     found
