@@ -1,10 +1,54 @@
-# Commands for people; .ci/run calls `make test`. Everything is set up from here.
+# Commands for people. Each sets up what it needs; .ci/run calls `make test`.
 CARGO ?= cargo
 CC ?= cc
-QUICK := target/quick
-CFLAGS_STRICT := -std=c99 -Wall -Wextra -pedantic -Werror
+CFLAGS ?= -O2
+STRICT := -std=c99 -Wall -Wextra -pedantic -Werror
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+QUICK := $(TARGET)/quick
+SHOW := target/quickstart
+FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
-.PHONY: header
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test test-long header bench interop tools clean
+
+help: ## List these commands.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+quickstart: ## Build the library, and run the C example on a directory that a Kafka broker wrote.
+	$(CARGO) rustc --profile quick --lib --crate-type cdylib --no-default-features
+	rm -rf $(SHOW)
+	mkdir -p $(SHOW)/lib $(SHOW)/data
+	cp $(QUICK)/libklog.so $(SHOW)/lib/libklog.so.0
+	ln -s libklog.so.0 $(SHOW)/lib/libklog.so
+	gzip -dc $(FIXTURE) | tar -xf - -C $(SHOW)/data
+	$(CC) $(STRICT) $(CFLAGS) -Iinclude examples/quickstart.c -o $(SHOW)/quickstart \
+		-L$(SHOW)/lib -lklog -Wl,-rpath,'$$ORIGIN/lib'
+	$(SHOW)/quickstart $(SHOW)/data/kafka-4.4.0-broker
+
+test: ## Build everything and run every test, in minutes. Installs what it needs where it may.
+	@tests/run/setup
+	@tests/run/all
+
+test-long: ## What takes longer: fuzzing, the address sanitizer in the library, many more seeds.
+	@tests/run/setup
+	@tests/run/long
+
 header: ## Render include/klog.h from src/ffi.
-	$(CARGO) check -q --features header
-	cp "$$(ls -t target/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
+	$(CARGO) check --quiet --features header
+	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
+
+bench: ## Measure append, scan and fetch beside the same bytes through plain reads and writes.
+	$(CARGO) bench --bench log
+
+interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
+
+tests/interop/target/klog-interop.jar: tests/interop/pom.xml $(shell find tests/interop/src -name '*.java')
+	mvn --quiet --batch-mode --file tests/interop/pom.xml package
+	@touch $@
+
+tools: ## Install what the tests need and the machine lacks.
+	@tests/run/setup
+
+clean: ## Remove everything that was built.
+	$(CARGO) clean --quiet
+	rm -rf tests/interop/target
