@@ -44,10 +44,14 @@ enum Linking {
 }
 
 fn compile(scratch: &Path, source: &str, name: &str, linking: &Linking, extra: &[&str]) -> PathBuf {
+    compile_file(scratch, &Path::new(ROOT).join(source), name, linking, extra)
+}
+
+fn compile_file(scratch: &Path, source: &Path, name: &str, linking: &Linking, extra: &[&str]) -> PathBuf {
     let program = scratch.join(name);
     let mut cc = Command::new("cc");
     cc.args(["-std=c99", "-g", "-Wall", "-Wextra", "-pedantic", "-Werror", "-D_POSIX_C_SOURCE=200809L"]);
-    cc.arg(format!("-I{ROOT}/include")).args(extra).arg(format!("{ROOT}/{source}")).arg("-o").arg(&program);
+    cc.arg(format!("-I{ROOT}/include")).args(extra).arg(source).arg("-o").arg(&program);
     match linking {
         Linking::Shared => {
             cc.arg(format!("-L{}", library_dir().display())).arg("-lklog");
@@ -59,6 +63,16 @@ fn compile(scratch: &Path, source: &str, name: &str, linking: &Linking, extra: &
     }
     run(&mut cc);
     program
+}
+
+/// The C program of the README.
+fn readme_program(scratch: &Path) -> PathBuf {
+    let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
+    let (_, behind) = readme.split_once("```c\n").unwrap();
+    let (program, _) = behind.split_once("```").unwrap();
+    let source = scratch.join("readme.c");
+    std::fs::write(&source, program).unwrap();
+    source
 }
 
 /// An empty directory for a program to work in.
@@ -140,6 +154,18 @@ fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
         assert!(String::from_utf8(output.stdout).unwrap().ends_with("closed, opened again, read the same\n"));
         let misuse = compile(scratch.path(), "tests/c/misuse.c", "misuse", &linking, &[]);
         run(Command::new(misuse).arg(data_dir(scratch.path(), "m")));
+    }
+}
+
+#[test]
+fn the_readmes_program_does_what_it_says() {
+    let scratch = scratch();
+    let source = readme_program(scratch.path());
+    let program = compile_file(scratch.path(), &source, "readme", &Linking::Shared, &[]);
+    let data = scratch.path().join("data");
+    for expected in ["0 paid\n", "0 paid\n1 paid\n"] {
+        let output = run(Command::new(&program).arg(&data));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
     }
 }
 
