@@ -1,0 +1,22 @@
+//! What the integration tests share. Each test binary uses the part it needs.
+#![allow(
+    dead_code,
+    unused_imports,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "helpers of tests: a failure here fails the test that asked"
+)]
+
+pub(crate) mod canonical;
+pub(crate) mod command;
+pub(crate) mod engine;
+pub(crate) mod fixture;
+pub(crate) mod model;
+pub(crate) mod random;
+pub(crate) mod raw;
+pub(crate) mod referee;
+pub(crate) mod tree;
