@@ -1,5 +1,11 @@
 //! The contract of the `klog` command: what goes to standard output, exit codes, configuration.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -88,8 +94,25 @@ fn what_loading_found_goes_to_standard_error() {
 #[test]
 fn dump_prints_the_lines_of_the_canonical_text_and_nothing_else() {
     const WORDS: [&str; 19] = [
-        "dump", "clean", "meta", "checkpoint", "dir", "log", "seg", "oi", "ti", "batch", "rec", "ctl", "bad", "rest",
-        "epoch", "producer", "pbatch", "aborted", "lso",
+        "dump",
+        "clean",
+        "meta",
+        "checkpoint",
+        "dir",
+        "log",
+        "seg",
+        "oi",
+        "ti",
+        "batch",
+        "rec",
+        "ctl",
+        "bad",
+        "rest",
+        "epoch",
+        "producer",
+        "pbatch",
+        "aborted",
+        "lso",
     ];
     let fixture = fixture::extract("kafka-4.4.0-torn-clean");
     let text = command::dump(&fixture.dir);
@@ -186,7 +209,11 @@ fn recover_does_not_touch_a_directory_that_is_in_use() {
     let before = tree::content(&home.dir);
     let run = run("recover", &home.dir, &[]);
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
-    assert!(run.stderr.contains("DIR_LOCKED") && run.stderr.contains(home.dir.to_str().unwrap()), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("DIR_LOCKED") && run.stderr.contains(home.dir.to_str().unwrap()),
+        "{}",
+        run.stderr
+    );
     assert_eq!(tree::differences(&before, &tree::content(&home.dir)), [""; 0]);
     // Looking takes no lock.
     assert_eq!(ls(&home.dir, &[]).code, 0);
@@ -195,7 +222,9 @@ fn recover_does_not_touch_a_directory_that_is_in_use() {
 
 #[test]
 fn wrong_usage_is_2_and_help_is_0() {
-    for args in [&[][..], &["ls"], &["frob"], &["ls", "a", "b"], &["dump", "a", "t-0", "u-0"], &["ls", "--frob", "a"]] {
+    for args in
+        [&[][..], &["ls"], &["frob"], &["ls", "a", "b"], &["dump", "a", "t-0", "u-0"], &["ls", "--frob", "a"]]
+    {
         let run = klog(args);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}");
         assert!(run.stderr.contains("Usage: klog"), "{}", run.stderr);
@@ -251,7 +280,8 @@ fn an_unknown_key_is_a_warning_from_a_file_and_wrong_usage_from_the_command_line
     for subcommand in ["ls", "dump", "recover"] {
         let run = run(subcommand, &home.dir, &["--properties", file.to_str().unwrap()]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let warnings: Vec<&str> = run.stderr.lines().filter(|line| line.contains("log.segment.byte")).collect();
+        let warnings: Vec<&str> =
+            run.stderr.lines().filter(|line| line.contains("log.segment.byte")).collect();
         assert_eq!(warnings.len(), 1, "said once: {}", run.stderr);
         assert!(warnings[0].contains("server.properties: line 2: "), "{}", warnings[0]);
         assert!(warnings[0].contains("log.segment.bytes"), "names the nearest key: {}", warnings[0]);
@@ -272,7 +302,13 @@ fn an_unknown_key_is_a_warning_from_a_file_and_wrong_usage_from_the_command_line
 #[test]
 fn what_is_no_pair_and_no_value_is_wrong_usage() {
     let home = two_logs();
-    for pair in ["log.segment.bytes", "log.segment.bytes=many", "t:segment.bytes=12", "t:=1", ":segment.bytes=1048576"] {
+    for pair in [
+        "log.segment.bytes",
+        "log.segment.bytes=many",
+        "t:segment.bytes=12",
+        "t:=1",
+        ":segment.bytes=1048576",
+    ] {
         let run = ls(&home.dir, &["--config", pair]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{pair}: {}", run.stderr);
     }
@@ -285,7 +321,11 @@ fn a_key_of_an_older_version_is_a_warning_wherever_it_comes_from() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let warnings: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(warnings.len(), 1, "{}", run.stderr);
-    assert!(warnings[0].starts_with("klog: ") && warnings[0].contains("log.message.format.version"), "{}", warnings[0]);
+    assert!(
+        warnings[0].starts_with("klog: ") && warnings[0].contains("log.message.format.version"),
+        "{}",
+        warnings[0]
+    );
 }
 
 #[test]

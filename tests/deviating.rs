@@ -161,7 +161,11 @@ impl Case {
                 } else {
                     self.stored_index(segment.base)
                 },
-                content: klog.iter().find(|s| s.base == segment.base).map(|s| s.content.clone()).unwrap_or_default(),
+                content: klog
+                    .iter()
+                    .find(|s| s.base == segment.base)
+                    .map(|s| s.content.clone())
+                    .unwrap_or_default(),
             })
             .collect();
         let last = raw.last().unwrap();
@@ -226,7 +230,8 @@ fn every_rule_of_the_list_is_tested() {
 
 #[test]
 fn every_listed_partition_loads() {
-    let failed: Vec<&str> = CASES.iter().filter(|c| c.klog.is_error()).map(|c| c.partition.as_str()).collect();
+    let failed: Vec<&str> =
+        CASES.iter().filter(|c| c.klog.is_error()).map(|c| c.partition.as_str()).collect();
     assert_eq!(failed, [""; 0]);
 }
 
@@ -237,10 +242,12 @@ fn every_good_batch_is_there() {
         let klog = case.klog.segments();
         for segment in case.segments() {
             let name = format!("{} {} segment {}", case.archive, case.partition, segment.base);
-            let found = klog.iter().find(|s| s.base == segment.base).unwrap_or_else(|| panic!("{name} is missing"));
+            let found =
+                klog.iter().find(|s| s.base == segment.base).unwrap_or_else(|| panic!("{name} is missing"));
             let batches = found.batches();
             for (good, line) in segment.batches.iter().zip(&batches) {
-                let said = (line.number("pos"), line.number("size"), line.number("last"), line.text("crc_ok"));
+                let said =
+                    (line.number("pos"), line.number("size"), line.number("last"), line.text("crc_ok"));
                 assert_eq!(said, (good.position as i64, good.size as i64, good.last, "1"), "{name}");
             }
             assert!(batches.len() >= segment.batches.len(), "{name} lost batches");
@@ -328,7 +335,11 @@ fn d43_a_transaction_index_of_an_unknown_version_is_made_anew() {
         assert!(case.kafka.is_error());
         let base = case.damaged_segment();
         let expected = case.assembled(|b| b == base || case.is_recovered(b));
-        assert!(expected.0.iter().any(|line| line.starts_with(&format!("aborted {base} "))), "{}", case.partition);
+        assert!(
+            expected.0.iter().any(|line| line.starts_with(&format!("aborted {base} "))),
+            "{}",
+            case.partition
+        );
         case.ensure_but_files(&expected);
     }
 }
@@ -345,7 +356,10 @@ fn d44_a_log_ends_where_its_offsets_go_back() {
         let whole = shown.map(|text| text.segments().pop().unwrap()).max_by_key(|s| s.size).unwrap();
         let kept = case.klog.segments().pop().unwrap();
         assert_eq!(kept.content[..], whole.content[..kept.content.len()], "{}", case.partition);
-        assert_eq!(whole.content.iter().filter(|l| l.starts_with("batch ")).count(), kept.batches().len() + 1);
+        assert_eq!(
+            whole.content.iter().filter(|l| l.starts_with("batch ")).count(),
+            kept.batches().len() + 1
+        );
     }
 }
 

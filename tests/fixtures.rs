@@ -142,10 +142,8 @@ fn recover_at_time_zero(dir: &Path) {
 
 #[test]
 fn these_are_the_shared_fixtures() {
-    let shared = env::var_os("KLOG_SHARED_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures"),
-        PathBuf::from,
-    );
+    let shared = env::var_os("KLOG_SHARED_FIXTURES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures"), PathBuf::from);
     if !shared.is_dir() {
         return;
     }

@@ -71,7 +71,12 @@ pub(crate) struct SegmentLines {
 
 impl SegmentLines {
     pub(crate) fn batches(&self) -> Vec<BatchLine> {
-        self.content.iter().filter_map(|line| line.strip_prefix("batch ")).map(fields).map(BatchLine).collect()
+        self.content
+            .iter()
+            .filter_map(|line| line.strip_prefix("batch "))
+            .map(fields)
+            .map(BatchLine)
+            .collect()
     }
 }
 
@@ -120,14 +125,21 @@ impl LogLines {
     /// The same lines without the `file` lines of producer snapshots.
     #[must_use]
     pub(crate) fn without_snapshot_files(&self) -> Self {
-        Self(self.0.iter().filter(|l| !(l.starts_with("file ") && l.ends_with(".snapshot"))).cloned().collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|l| !(l.starts_with("file ") && l.ends_with(".snapshot")))
+                .cloned()
+                .collect(),
+        )
     }
 
     /// The same lines with what a snapshot keeps of a producer's batches: the last one, and not its own time.
     #[must_use]
     pub(crate) fn with_last_producer_batches(&self) -> Self {
         let mut kept: Vec<String> = Vec::new();
-        let producer = |line: &str| line.strip_prefix("pbatch ").and_then(|l| l.split(' ').next()).map(str::to_owned);
+        let producer =
+            |line: &str| line.strip_prefix("pbatch ").and_then(|l| l.split(' ').next()).map(str::to_owned);
         for line in &self.0 {
             let Some(id) = producer(line) else {
                 kept.push(line.clone());
@@ -156,7 +168,9 @@ impl LogLines {
                     });
                 }
                 "oi" | "ti" => found.last_mut().unwrap().index.push(line.clone()),
-                "batch" | "rec" | "ctl" | "bad" | "rest" => found.last_mut().unwrap().content.push(line.clone()),
+                "batch" | "rec" | "ctl" | "bad" | "rest" => {
+                    found.last_mut().unwrap().content.push(line.clone());
+                }
                 _ => {}
             }
         }
@@ -184,9 +198,8 @@ pub(crate) fn difference(expected: &LogLines, found: &LogLines) -> Option<String
         return None;
     }
     let same = expected.0.iter().zip(&found.0).take_while(|(a, b)| a == b).count();
-    let tail = |lines: &[String]| {
-        lines.iter().skip(same).take(5).map(|l| format!("    {l}\n")).collect::<String>()
-    };
+    let tail =
+        |lines: &[String]| lines.iter().skip(same).take(5).map(|l| format!("    {l}\n")).collect::<String>();
     Some(format!(
         "{}: line {} differs\n  expected\n{}  found\n{}",
         expected.0[0],

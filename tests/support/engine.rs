@@ -11,7 +11,9 @@ use klog::format::names::parse_topic_partition;
 use klog::format::record::Header;
 use klog::inspect::{DumpOptions, dump};
 use klog::io::{FileSystem, ManualClock, RealFs};
-use klog::log::{AppendOptions, AppendResult, Cursor, CursorOptions, FirstBatch, Log, ReadOptions, ReadResult};
+use klog::log::{
+    AppendOptions, AppendResult, Cursor, CursorOptions, FirstBatch, Log, ReadOptions, ReadResult,
+};
 use klog::manager::{CreateOptions, Manager, ManagerOptions, MissingDir};
 use klog::types::{LeaderEpoch, Offset, TimestampMs};
 use tempfile::TempDir;
@@ -215,7 +217,9 @@ fn short_name(name: &str) -> String {
 
 fn file_name(name: &str) -> String {
     match name.split_once('.') {
-        Some((digits, rest)) if digits.parse::<u64>().is_ok() && digits.len() < 20 => format!("{digits:0>20}.{rest}"),
+        Some((digits, rest)) if digits.parse::<u64>().is_ok() && digits.len() < 20 => {
+            format!("{digits:0>20}.{rest}")
+        }
         _ => name.to_owned(),
     }
 }
@@ -226,9 +230,7 @@ pub(crate) fn t0(manager: &Manager) -> Arc<Log> {
 }
 
 pub(crate) fn log(manager: &Manager, partition: &str) -> Arc<Log> {
-    manager
-        .get_or_create_log(&parse_topic_partition(partition).unwrap(), &CreateOptions::default())
-        .unwrap()
+    manager.get_or_create_log(&parse_topic_partition(partition).unwrap(), &CreateOptions::default()).unwrap()
 }
 
 /// A record as the tests write it down.
@@ -259,7 +261,9 @@ impl Rec {
 
 pub(crate) fn builder(records: &[Rec]) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
-    records.iter().for_each(|record| record.push_to(&mut builder));
+    for record in records {
+        record.push_to(&mut builder);
+    }
     builder
 }
 

@@ -100,7 +100,8 @@ fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((front, rest)) => name.strip_prefix(front).is_some_and(|behind| {
-            (0..=behind.len()).any(|skipped| behind.is_char_boundary(skipped) && matches(rest, &behind[skipped..]))
+            (0..=behind.len())
+                .any(|skipped| behind.is_char_boundary(skipped) && matches(rest, &behind[skipped..]))
         }),
     }
 }

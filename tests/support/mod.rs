@@ -8,10 +8,13 @@
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_possible_wrap,
+    clippy::format_collect,
+    clippy::needless_pass_by_value,
     reason = "helpers of tests: a failure here fails the test that asked"
 )]
 
 pub(crate) mod canonical;
+pub(crate) mod child;
 pub(crate) mod command;
 pub(crate) mod engine;
 pub(crate) mod fixture;

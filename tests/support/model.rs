@@ -46,11 +46,13 @@ pub(crate) fn state_lines(segments: &[SegmentLines], end: i64) -> Vec<String> {
             }
         }
     }
-    let mut lines: Vec<String> = epochs.iter().map(|(epoch, start)| format!("epoch {epoch} {start}")).collect();
+    let mut lines: Vec<String> =
+        epochs.iter().map(|(epoch, start)| format!("epoch {epoch} {start}")).collect();
     for (id, producer) in &producers {
         let Producer { epoch, last, timestamp, coordinator_epoch, open_from } = producer;
         let open = open_from.map_or_else(|| "-".to_owned(), |offset| offset.to_string());
-        let (sequence, offset, delta) = last.map_or((-1, -1, 0), |l| (l.last_sequence, l.last_offset, l.offset_delta));
+        let (sequence, offset, delta) =
+            last.map_or((-1, -1, 0), |l| (l.last_sequence, l.last_offset, l.offset_delta));
         lines.push(format!(
             "producer {id} epoch={epoch} last_seq={sequence} last_offset={offset} offset_delta={delta} ts={timestamp} \
              coordinator_epoch={coordinator_epoch} txn_first={open}"

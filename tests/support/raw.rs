@@ -35,7 +35,8 @@ pub(crate) fn batch_at(log: &[u8], position: u64) -> Option<RawBatch> {
     let size = 12 + i64::from(i32::from_be_bytes(number(bytes, 8)));
     let magic = bytes[16] as i8;
     let least = if magic >= 2 { 61 } else { 26 };
-    let bytes = usize::try_from(size).ok().filter(|&size| size >= least).and_then(|size| bytes.get(..size))?;
+    let bytes =
+        usize::try_from(size).ok().filter(|&size| size >= least).and_then(|size| bytes.get(..size))?;
     let offset = i64::from_be_bytes(number(bytes, 0));
     let common = RawBatch {
         position,
@@ -68,7 +69,8 @@ pub(crate) fn batch_at(log: &[u8], position: u64) -> Option<RawBatch> {
 pub(crate) fn intact_from(log: &[u8], position: u64, expected: i64) -> Vec<RawBatch> {
     let mut found: Vec<RawBatch> = Vec::new();
     let mut next = (position, expected);
-    while let Some(batch) = batch_at(log, next.0).filter(|b| b.crc_ok && b.base >= next.1 && b.last >= b.base) {
+    while let Some(batch) = batch_at(log, next.0).filter(|b| b.crc_ok && b.base >= next.1 && b.last >= b.base)
+    {
         next = (batch.end(), batch.last + 1);
         found.push(batch);
     }
@@ -113,7 +115,7 @@ pub(crate) fn is_sane_offset_index(index: &[u8], log: &[u8], base: i64) -> bool 
         .chunks_exact(8)
         .map(|e| (i64::from(i32::from_be_bytes(number(e, 0))), i64::from(i32::from_be_bytes(number(e, 4)))))
         .collect();
-    index.len() % 8 == 0
+    index.len().is_multiple_of(8)
         && entries.iter().all(|e| e.0 >= 0 && e.1 >= 0 && (e.1 as usize) < log.len())
         && entries.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1)
         && entries.last().is_none_or(|e| batch_at(log, e.1 as u64).is_some_and(|b| b.last == base + e.0))
@@ -127,7 +129,7 @@ pub(crate) fn is_sane_time_index(index: &[u8], log: &[u8], base: i64) -> bool {
         .map(|e| (i64::from_be_bytes(number(e, 0)), base + i64::from(i32::from_be_bytes(number(e, 8)))))
         .collect();
     let batches = intact(log);
-    index.len() % 12 == 0
+    index.len().is_multiple_of(12)
         && entries.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)
         && match entries.last() {
             None => batches.first().is_none_or(|first| first.max_timestamp < 0),
