@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::engine::Rec;
+
 /// A text: lines before the first log, then the logs in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
@@ -207,4 +209,40 @@ pub(crate) fn difference(expected: &LogLines, found: &LogLines) -> Option<String
         tail(&expected.0),
         tail(&found.0)
     ))
+}
+
+/// The `rec` line of a record.
+pub(crate) fn record_line(offset: i64, timestamp: i64, record: &Rec) -> String {
+    let mut line = format!(
+        "rec {offset} ts={timestamp} key={} value={}",
+        bytes_text(record.key.as_deref()),
+        bytes_text(record.value.as_deref())
+    );
+    let header = |(key, value): &(String, Option<Vec<u8>>)| {
+        format!("{}:{}", bytes_text(Some(key.as_bytes())), bytes_text(value.as_deref()))
+    };
+    if !record.headers.is_empty() {
+        let headers: Vec<String> = record.headers.iter().map(header).collect();
+        line.push_str(&format!(" headers={}", headers.join(",")));
+    }
+    line
+}
+
+fn bytes_text(bytes: Option<&[u8]>) -> String {
+    match bytes {
+        None => "null".to_owned(),
+        Some([]) => "empty".to_owned(),
+        Some(short) if short.len() <= 64 => hex(short),
+        Some(long) => format!("#{}/{:08x}", long.len(), crc32c::crc32c(long)),
+    }
+}
+
+/// Bytes as lower case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
+    let digits = text.trim().as_bytes();
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::env;
 
+use super::engine::{NOW, Rec};
+
 /// A small generator (splitmix64).
 pub(crate) struct Random(u64);
 
@@ -50,4 +52,36 @@ impl Random {
     pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.u64() as u8).collect()
     }
+}
+
+/// A record of any shape: null and empty keys and values, headers, times that fall, are equal or missing.
+pub(crate) fn any_record(random: &mut Random) -> Rec {
+    let bytes = |random: &mut Random, most: usize| match random.below(6) {
+        0 => None,
+        1 => Some(Vec::new()),
+        2 => Some(vec![b'x'; random.below(most) + 1]),
+        _ => {
+            let len = random.below(most) + 1;
+            Some(random.bytes(len))
+        }
+    };
+    let ts = match random.below(8) {
+        0 => -1,
+        1 => 0,
+        2 => NOW,
+        _ => NOW + random.between(-5000, 5000),
+    };
+    let names = ["", "trace", "trace", "größe", "a-longer-name-of-a-header"];
+    let headers = if random.once_in(3) { random.below(4) } else { 0 };
+    Rec {
+        ts,
+        key: bytes(random, 20),
+        value: bytes(random, 300),
+        headers: (0..headers).map(|_| ((*random.pick(&names)).to_owned(), bytes(random, 10))).collect(),
+    }
+}
+
+/// One to six records.
+pub(crate) fn any_records(random: &mut Random) -> Vec<Rec> {
+    (0..=random.below(6)).map(|_| any_record(random)).collect()
 }
