@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::producer_log::Durability;
+use super::producer_log::{Durability, RebuildRange};
 use super::{CLOSED, Log, OPEN};
 use crate::error::Result;
 
@@ -33,7 +33,8 @@ impl Log {
                 // Those that the next load would remove, such as the one of an earlier close: what was closed in order is
                 // as a load leaves it, down to the names. That they are gone need not be durable.
                 let bases: Vec<_> = self.segments().iter().map(|segment| segment.base_offset()).collect();
-                writer.producers.remove_strays(&bases)
+                let range = RebuildRange { log_start: self.start_offset(), end, now: self.clock.now() };
+                writer.producers.tidy(&bases, range)
             })
         };
         closed.map_err(|e| self.health.judge(e))

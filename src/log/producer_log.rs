@@ -169,6 +169,12 @@ impl ProducerLog {
         Ok(())
     }
 
+    /// Removes what the next load would remove first of all, once the log ends with a snapshot.
+    pub(super) fn tidy(&mut self, segment_bases: &[Offset], range: RebuildRange) -> Result<()> {
+        self.remove_strays(segment_bases)?;
+        self.drop_out_of_range(range)
+    }
+
     /// Makes the state up to `range.end` from the newest snapshot that can be read and the batches behind it
     /// (state.md 6.5-6.7). Snapshots are written at the last two segment bases and at the end.
     pub(super) fn rebuild(
@@ -179,7 +185,7 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         let last_base = segments.last().map(|s| s.base_offset());
-        let snapshot_at =
+        let mut snapshot_at =
             [last_base.and_then(|base| segments.below(base)).map(|s| s.base_offset()), last_base];
         // Without any snapshot Kafka believes a clean shutdown to mean that there were no producers, and writes empty
         // snapshots from the very start. The same files are written here, with what the log says (D49).
@@ -188,8 +194,13 @@ impl ProducerLog {
         self.drop_out_of_range(range)?;
         if believed_empty {
             self.producers.clear();
-            self.map_end = range.log_start;
             self.last_snapshot = Offset::ZERO;
+            // Also where the log does not begin yet, and at the very base where it begins inside a segment.
+            for base in snapshot_at.iter_mut().filter(|base| base.is_some_and(|b| b <= range.log_start)) {
+                self.map_end = base.take().unwrap_or_default();
+                self.take_snapshot(Durability::Synced)?;
+            }
+            self.map_end = range.log_start;
         } else if self.map_end != range.end {
             self.producers.clear();
             self.load_newest(range, notes)?;

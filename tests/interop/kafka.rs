@@ -1,10 +1,11 @@
 //! The referee as the tests use it.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
-use crate::support::canonical::{Text, difference};
+use crate::support::canonical::{Text, difference, hex};
 use crate::support::command;
 use crate::support::referee::{ManagerReport, Referee};
 use crate::support::tree::{self, Content};
@@ -58,4 +59,92 @@ pub(crate) fn ensure_kafka_takes_it_as_it_is(dir: &Path) -> ManagerReport {
         "before (left) and after Kafka (right)"
     );
     report
+}
+
+/// A log that Kafka has open, step by step driven.
+pub(crate) struct KafkaLog {
+    id: String,
+}
+
+/// How Kafka opens a log.
+pub(crate) struct Opening<'a> {
+    pub(crate) clean: bool,
+    pub(crate) recovery_point: i64,
+    pub(crate) start: i64,
+    pub(crate) now: i64,
+    pub(crate) settings: &'a [(&'a str, String)],
+}
+
+impl KafkaLog {
+    pub(crate) fn open(dir: &Path, partition: &str, opening: &Opening<'_>) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let id = NEXT.fetch_add(1, Ordering::SeqCst).to_string();
+        let mut request =
+            vec!["open".to_owned(), id.clone(), dir.to_str().unwrap().to_owned(), partition.to_owned()];
+        request.push(format!("clean={}", u8::from(opening.clean)));
+        request.push(format!("rp={}", opening.recovery_point));
+        request.push(format!("start={}", opening.start));
+        request.push(format!("now={}", opening.now));
+        request.extend(opening.settings.iter().map(|(key, value)| format!("{key}={value}")));
+        let request: Vec<&str> = request.iter().map(String::as_str).collect();
+        referee().line(&request);
+        Self { id }
+    }
+
+    fn ask(&self, command: &str, more: &[&str]) -> String {
+        referee().line(&[&[command, &self.id], more].concat())
+    }
+
+    pub(crate) fn set_now(&self, now: i64) {
+        self.ask("now", &[&now.to_string()]);
+    }
+
+    /// Appends batches as the leader does; the first offset.
+    pub(crate) fn append(&self, epoch: i32, batches: &[u8]) -> i64 {
+        number_of(&self.ask("append", &[&epoch.to_string(), &hex(batches)]), "first")
+    }
+
+    /// Appends a marker of a transaction.
+    pub(crate) fn append_marker(&self, epoch: i32, batch: &[u8]) {
+        self.ask("append", &[&epoch.to_string(), &hex(batch), "COORDINATOR", "0"]);
+    }
+
+    pub(crate) fn roll(&self) {
+        self.ask("roll", &[]);
+    }
+
+    pub(crate) fn flush(&self) {
+        self.ask("flush", &[]);
+    }
+
+    pub(crate) fn text(&self) -> Text {
+        Text::parse(&self.ask("text", &[]))
+    }
+
+    pub(crate) fn read(&self, from: i64, max: usize, min_one: bool) -> Result<String, String> {
+        let min_one = if min_one { "1" } else { "0" };
+        let request = ["read", &self.id, &from.to_string(), &max.to_string(), "LOG_END", min_one, "data"]
+            .map(str::to_owned);
+        let request: Vec<&str> = request.iter().map(String::as_str).collect();
+        referee().call(&request).map(|line| line.trim_end().to_owned())
+    }
+
+    pub(crate) fn timestamp(&self, target: i64) -> String {
+        self.ask("timestamp", &[&target.to_string()])
+    }
+
+    /// Closes as a clean shutdown does.
+    pub(crate) fn close(self) {
+        self.ask("close", &[]);
+    }
+}
+
+/// A field `KEY=VALUE` of an answer.
+pub(crate) fn field<'a>(answer: &'a str, key: &str) -> &'a str {
+    let found = answer.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    found.unwrap_or_else(|| panic!("no {key} in {answer}"))
+}
+
+pub(crate) fn number_of(answer: &str, key: &str) -> i64 {
+    field(answer, key).parse().unwrap()
 }

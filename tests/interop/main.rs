@@ -18,4 +18,5 @@ mod kafka;
 
 mod clean_close;
 mod killed;
+mod recovered;
 mod written;
