@@ -113,10 +113,6 @@ impl KafkaLog {
         self.ask("roll", &[]);
     }
 
-    pub(crate) fn flush(&self) {
-        self.ask("flush", &[]);
-    }
-
     pub(crate) fn text(&self) -> Text {
         Text::parse(&self.ask("text", &[]))
     }

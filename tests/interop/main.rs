@@ -17,6 +17,10 @@ mod support;
 mod kafka;
 
 mod clean_close;
+mod dump_tool;
+mod framings;
 mod killed;
+mod reads;
 mod recovered;
+mod same_bytes;
 mod written;

@@ -223,7 +223,8 @@ pub(crate) fn record_line(offset: i64, timestamp: i64, record: &Rec) -> String {
     };
     if !record.headers.is_empty() {
         let headers: Vec<String> = record.headers.iter().map(header).collect();
-        line.push_str(&format!(" headers={}", headers.join(",")));
+        line += " headers=";
+        line += &headers.join(",");
     }
     line
 }
