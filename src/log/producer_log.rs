@@ -16,7 +16,7 @@ use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
 use crate::io::{EntryKind, FileSystem, OpenMode, read_file, remove_file_if_exists};
-use crate::segment::BatchScan;
+use crate::segment::{BatchScan, Segment};
 use crate::state::producers::{Oddity, Producers, StagedProducer};
 use crate::state::transactions::CompletedTxn;
 use crate::types::{Offset, ProducerId, TimestampMs};
@@ -257,23 +257,50 @@ impl ProducerLog {
             if snapshot_at.contains(&Some(base)) {
                 self.take_snapshot(Durability::Synced)?;
             }
-            let mut until = segment.size_bytes();
-            if holds_end == Some(base)
-                && let Some(batch) = segment.translate(range.end, until)?
-            {
-                until = batch.position;
-            }
-            let Some(first) = segment.translate(start, until)? else { continue };
-            let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
             let mut replay = Replay::default();
-            while let Some(scanned) = scan.next_batch()? {
-                if scanned.header.has_producer_id() {
-                    let is_control = scanned.header.attributes.is_control();
-                    let control = if is_control { Some(scan.bytes_of(&scanned)?) } else { None };
-                    replay.batch(&self.producers, &scanned.header, control.as_ref(), notes);
-                }
+            match self.replay_segment(segment, start, holds_end == Some(base), range.end, &mut replay, notes)
+            {
+                // Flushed data that cannot be read is no reason not to open a log: what lies before it is known.
+                Err(e) if e.is_corrupt_data() => notes.note(
+                    FindingKind::Ignored,
+                    format!("segment {base} tells of producers only as far as it can be read: {e}"),
+                ),
+                other => other?,
             }
             replay.merge_into(&mut self.producers);
+        }
+        Ok(())
+    }
+
+    /// Takes in the batches of a segment from the one that holds `start` on, before the one that holds `end` if the
+    /// segment holds that.
+    fn replay_segment(
+        &self,
+        segment: &Arc<Segment>,
+        start: Offset,
+        holds_end: bool,
+        end: Offset,
+        replay: &mut Replay,
+        notes: &mut LoadNotes,
+    ) -> Result<()> {
+        let mut until = segment.size_bytes();
+        if holds_end {
+            match segment.translate(end, until) {
+                Ok(Some(batch)) => until = batch.position,
+                Ok(None) => {}
+                // The walk below meets the same place, with what lies before it.
+                Err(e) if e.is_corrupt_data() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let Some(first) = segment.translate(start, until)? else { return Ok(()) };
+        let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
+        while let Some(scanned) = scan.next_batch()? {
+            if scanned.header.has_producer_id() {
+                let is_control = scanned.header.attributes.is_control();
+                let control = if is_control { Some(scan.bytes_of(&scanned)?) } else { None };
+                replay.batch(&self.producers, &scanned.header, control.as_ref(), notes);
+            }
         }
         Ok(())
     }
