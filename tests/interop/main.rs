@@ -17,6 +17,7 @@ mod support;
 mod kafka;
 
 mod clean_close;
+mod damaged;
 mod dump_tool;
 mod framings;
 mod killed;
