@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::kafka::{ensure_same_dump, referee};
-use crate::support::canonical::{Text, difference};
+use crate::kafka::{ensure_same_dump, referee, unlike};
+use crate::support::canonical::Text;
 use crate::support::command;
 use crate::support::fixture::{self, Fixture};
 use crate::support::random::Random;
@@ -224,7 +224,7 @@ fn klog_recovers_random_damage_as_kafka_does() {
                 continue;
             }
             compared += 1;
-            differ.extend(difference(by_kafka, by_klog).map(|text| format!("{:?}\n{text}", victim.done)));
+            differ.extend(unlike(by_kafka, by_klog).map(|text| format!("{:?}\n{text}", victim.done)));
         }
         // Whatever it was, what klog makes of it Kafka loads, and finds the same in it.
         command::recover(root.path());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
-use crate::support::canonical::{Text, difference, hex};
+use crate::support::canonical::{LogLines, Text, difference, hex};
 use crate::support::command;
 use crate::support::referee::{ManagerReport, Referee};
 use crate::support::tree::{self, Content};
@@ -15,6 +15,20 @@ static REFEREE: Mutex<Option<Referee>> = Mutex::new(None);
 /// The one referee of this test binary, started when first asked for. Hold it no longer than a request.
 pub(crate) fn referee() -> MappedMutexGuard<'static, Referee> {
     MutexGuard::map(REFEREE.lock(), |referee| referee.get_or_insert_with(Referee::start))
+}
+
+/// Where klog's text of a log is not Kafka's. A last stable offset that lies inside a batch moves to the batch's base in
+/// Kafka (D23), even below the log start, where klog keeps it.
+pub(crate) fn unlike(kafka: &LogLines, klog: &LogLines) -> Option<String> {
+    let mut expected = kafka.clone();
+    if let (false, Some(at)) = (kafka.is_error(), kafka.0.iter().position(|line| line.starts_with("lso "))) {
+        let start = kafka.number("start");
+        let moved = kafka.0[at][4..].parse::<i64>().is_ok_and(|stable| stable < start);
+        if moved && klog.0.contains(&format!("lso {start}")) {
+            expected.0[at] = format!("lso {start}");
+        }
+    }
+    difference(&expected, klog)
 }
 
 /// Kafka's text of a directory must be klog's. The text.
@@ -27,10 +41,9 @@ pub(crate) fn ensure_same_dump(dir: &Path) -> Text {
     let differ: Vec<String> = kafka_text
         .logs
         .iter()
-        .filter_map(|(partition, lines)| difference(lines, klog_text.log(partition)))
+        .filter_map(|(partition, lines)| unlike(lines, klog_text.log(partition)))
         .collect();
     assert!(differ.is_empty(), "expected is Kafka's, found is klog's\n{}", differ.concat());
-    assert_eq!(klog, kafka);
     klog_text
 }
 
