@@ -185,6 +185,38 @@ fn steps() -> Vec<Step> {
     steps
 }
 
+/// The directory after the first steps, of which the last value of the key is the outcome.
+fn after_steps(steps: &[Step]) -> Home {
+    let home = three_segments();
+    copy_file(&home, "2.log", "0.log.cleaned");
+    home.write("0.index.cleaned", "");
+    let mut time = (NOW + 2).to_be_bytes().to_vec();
+    time.extend(2i32.to_be_bytes());
+    home.write("0.timeindex.cleaned", time);
+    for (from, to) in steps {
+        fs::rename(home.path(from), home.path(to)).unwrap();
+    }
+    home
+}
+
+/// HC15 and HC16 together: the new segment is found torn when the old ones were put out of use already.
+#[test]
+fn hc15_the_originals_come_back_from_their_way_out_if_the_swap_is_torn() {
+    let steps = steps();
+    let into_place = steps.iter().position(|(from, _)| from == "0.log.swap").unwrap();
+    for done in 1..=into_place {
+        let home = after_steps(&steps[..done]);
+        let len = home.read("0.log.swap").len();
+        home.cut("0.log.swap", len - 1);
+        // One that waits for its removal for another reason.
+        home.write("7.log.deleted", v2(7, &[("gone", "long ago")]));
+        home.open_unclean(3).close().unwrap();
+        let expected: Vec<(i64, String)> = vec![(0, "0".into()), (1, "1".into()), (2, "2".into())];
+        assert_eq!(values(&home), expected, "{done} steps");
+        ensure_settled(&home);
+    }
+}
+
 #[test]
 fn hc16_after_a_crash_between_any_two_steps_there_are_the_old_records_or_the_new_ones() {
     let old: Vec<(i64, String)> = vec![(0, "0".into()), (1, "1".into()), (2, "2".into())];
@@ -192,16 +224,7 @@ fn hc16_after_a_crash_between_any_two_steps_there_are_the_old_records_or_the_new
     let steps = steps();
     let mut seen = Vec::new();
     for done in 0..=steps.len() {
-        let home = three_segments();
-        // The cleaned segment has only the last value of the key.
-        copy_file(&home, "2.log", "0.log.cleaned");
-        home.write("0.index.cleaned", "");
-        let mut time = (NOW + 2).to_be_bytes().to_vec();
-        time.extend(2i32.to_be_bytes());
-        home.write("0.timeindex.cleaned", time);
-        for (from, to) in &steps[..done] {
-            fs::rename(home.path(from), home.path(to)).unwrap();
-        }
+        let home = after_steps(&steps[..done]);
         let manager = home.open_unclean(3);
         assert!(manager.failed_logs().is_empty(), "{done} steps: {:?}", manager.report());
         manager.close().unwrap();
