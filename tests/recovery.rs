@@ -200,7 +200,7 @@ fn six_segments() -> Home {
     let manager = home.open();
     let log = t0(&manager);
     for i in 0..6 {
-        append_in_epoch(&log, &five(1000 + i), i as i32);
+        append_in_epoch(&log, &five(1000 + i), i32::try_from(i).unwrap());
     }
     assert_eq!(segments(&log), [0, 5, 10, 15, 20, 25].map(|base| (base, 116)));
     assert_eq!(log.recovery_point().0, 25);

@@ -82,7 +82,8 @@ fn hc17_the_epochs_of_the_whole_log_are_rebuilt_and_not_only_of_what_is_recovere
     assert_eq!(expected, [(0, 0), (3, 2), (7, 3)]);
     manager.close().unwrap();
     home.write(EPOCHS, "what");
-    assert_eq!(epochs(&t0(&home.copied().open())), expected);
+    let copy = home.copied();
+    assert_eq!(epochs(&t0(&copy.open())), expected);
     assert_eq!(epochs(&t0(&home.open_unclean(4))), expected);
 }
 
