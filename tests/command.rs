@@ -344,7 +344,7 @@ fn a_properties_file_that_cannot_be_read_is_an_error() {
 #[test]
 fn output_that_nobody_reads_is_fine_and_output_that_cannot_be_written_is_not() {
     let fixture = fixture::extract("kafka-4.4.0-broker");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_klog"))
+    let mut child = Command::new(command::binary())
         .arg("dump")
         .arg(&fixture.dir)
         .stdout(Stdio::piped())
@@ -358,7 +358,7 @@ fn output_that_nobody_reads_is_fine_and_output_that_cannot_be_written_is_not() {
 
     for subcommand in ["ls", "dump"] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_klog"));
+        let mut command = Command::new(command::binary());
         let output = command.arg(subcommand).arg(&fixture.dir).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{subcommand}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("output"));

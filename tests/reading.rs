@@ -107,6 +107,9 @@ fn a_cursor_goes_on_where_it_was_also_inside_a_batch_and_after_new_appends() {
     assert_eq!(take(&mut cursor, 9), [3, 4, 5, 6, 7, 8, 9]);
 }
 
+/// What is done to a batch.
+type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+
 /// fill(2), then a batch on disk that nobody understands, then one more; loaded unclean.
 fn with_a_strange_batch(change: impl Fn(&mut Vec<u8>)) -> (Home, Vec<u8>, Arc<Log>) {
     let home = Home::new();
@@ -129,7 +132,7 @@ fn hc34_unknown_codecs_and_magics_on_disk_are_kept_given_as_they_are_and_an_erro
         batch::seal(bytes);
     };
     let unknown_magic = |bytes: &mut Vec<u8>| bytes[16] = 3;
-    let both: [(&str, ErrorKind, &dyn Fn(&mut Vec<u8>)); 2] = [
+    let both: [(&str, ErrorKind, Change<'_>); 2] = [
         ("codec 7", ErrorKind::UnsupportedCompressionType, &unknown_codec),
         ("magic 3", ErrorKind::InvalidRecord, &unknown_magic),
     ];

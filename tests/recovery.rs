@@ -1,5 +1,5 @@
 //! Opening a log whose end, or whose middle, is not as it was written: what is cut, what is kept, what the next append gets.
-//! hard-cases.md HC12-HC14, log.md 8.7, 8.11, 14.6, 14.13, 14.14.
+//! hard-cases.md HC11-HC14, log.md 8.7, 8.11, 14.6, 14.13, 14.14.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
 
 mod support;
@@ -41,6 +41,41 @@ fn append_and_reopen(home: &Home, manager: &Manager, end: i64) {
     let last = scan(&log, end).remove(0).unwrap();
     assert_eq!(last, (end, "new".to_owned(), "one".to_owned()));
     manager.close().unwrap();
+}
+
+#[test]
+fn hc11_a_wrong_offset_index_does_not_move_the_end_of_the_log() {
+    let good = Home::new().set("index.interval.bytes", 0);
+    let manager = good.open();
+    fill(&t0(&manager), 5);
+    manager.close().unwrap();
+    let index = good.read("0.index");
+    assert_eq!(index.len(), 32);
+    let with = |at: usize, number: i32| {
+        let mut wrong = index.clone();
+        wrong[at..at + 4].copy_from_slice(&number.to_be_bytes());
+        wrong
+    };
+    let wrong: [(&str, Vec<u8>); 9] = [
+        ("the last position far behind the end", with(28, 1_000_000)),
+        ("the last position at the end", with(28, 360)),
+        ("the last position inside a batch", with(28, 300)),
+        ("the last position at another batch", with(28, 216)),
+        ("a negative position", with(28, -1)),
+        ("the last offset beyond the end", with(24, 50)),
+        ("a negative offset", with(24, -2)),
+        ("zeros", vec![0; 32]),
+        ("35 bytes", [index.clone(), vec![1; 3]].concat()),
+    ];
+    for (what, content) in wrong {
+        let home = good.copied();
+        home.write("0.index", content);
+        let manager = home.open();
+        assert_eq!(t0(&manager).end_offset().0, 5, "{what}");
+        assert_eq!(home.read("0.index"), index, "{what}");
+        assert_eq!(manager.open_counts().indexes_rebuilt, 1, "{what}");
+        append_and_reopen(&home, &manager, 5);
+    }
 }
 
 #[test]
