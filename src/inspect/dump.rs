@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::batch_text::write_batch;
-use super::{ensure_is_dir, look};
+use super::{Look, ensure_is_dir};
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{
@@ -16,14 +16,10 @@ use crate::format::decoder::RecordDecoder;
 use crate::format::marker;
 use crate::format::meta_properties;
 use crate::format::names::{DirKind, classify_dir};
-use crate::io::{Clock, EntryKind, FileSystem, ManualClock, OverlayFs, exists, read_file};
+use crate::io::{Clock, EntryKind, FileSystem, ManualClock, exists, read_file};
 use crate::log::{Finding, Log};
-use crate::manager::Manager;
 use crate::segment::{BatchScan, Segment};
 use crate::types::{TimestampMs, TopicPartition};
-
-/// How often a directory is looked at whose files go away meanwhile.
-const LOOKS_MAX: usize = 5;
 
 /// What to dump.
 #[derive(Clone, Debug)]
@@ -44,13 +40,14 @@ pub fn dump(
     out: &mut dyn Write,
 ) -> Result<Vec<Finding>> {
     // The head is read before loading, which takes the marker.
-    let clock = Arc::new(ManualClock::new(options.now));
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(options.now));
     ensure_is_dir(&**base, dir)?;
     let head = head(&**base, dir)?;
-    let (manager, overlay) = look_until_it_stands_still(base, &clock, dir, &options.config)?;
-    let entries = entries_in_order(&manager, options.only.as_ref());
+    let look = Look::at(base, &clock, dir, &options.config)?;
+    let entries = entries_in_order(&look, options.only.as_ref());
     if let (Some(only), true) = (&options.only, entries.is_empty()) {
-        return Err(manager
+        return Err(look
+            .manager
             .log(only)
             .err()
             .unwrap_or_else(|| Error::new(ErrorKind::Bug, "a log was not listed")));
@@ -67,7 +64,7 @@ pub fn dump(
         match entry {
             Entry::Log(log) => {
                 write_log(&mut text, &log, out, print)?;
-                write_files(&mut text, &*overlay, log.dir())?;
+                write_files(&mut text, &*look.fs, log.dir())?;
             }
             Entry::Failed(partition) => {
                 let _ = writeln!(text, "log {partition} error");
@@ -75,25 +72,7 @@ pub fn dump(
         }
         print(&mut text, out)?;
     }
-    Ok(manager.report().to_vec())
-}
-
-/// A live owner may remove files between our listing and our reading; then another look finds the directory in order. A log
-/// that is gone by the last look is left out; the report names it.
-fn look_until_it_stands_still(
-    base: &Arc<dyn FileSystem>,
-    clock: &Arc<ManualClock>,
-    dir: &Path,
-    config: &Arc<Resolved>,
-) -> Result<(Manager, Arc<OverlayFs>)> {
-    let mut looks = 0;
-    loop {
-        let (manager, overlay) = look(base, Arc::clone(clock) as Arc<dyn Clock>, dir, config)?;
-        looks += 1;
-        if looks == LOOKS_MAX || !manager.failed_logs().iter().any(|failed| failed.error.is_not_found()) {
-            return Ok((manager, overlay));
-        }
-    }
+    Ok(look.findings())
 }
 
 enum Entry {
@@ -101,11 +80,10 @@ enum Entry {
     Failed(TopicPartition),
 }
 
-fn entries_in_order(manager: &Manager, only: Option<&TopicPartition>) -> Vec<Entry> {
+fn entries_in_order(look: &Look, only: Option<&TopicPartition>) -> Vec<Entry> {
     let mut entries: Vec<(TopicPartition, Entry)> =
-        manager.logs().into_iter().map(|log| (log.partition().clone(), Entry::Log(log))).collect();
-    let failed = manager.failed_logs().iter().filter(|failed| !failed.error.is_not_found());
-    entries.extend(failed.map(|f| (f.partition.clone(), Entry::Failed(f.partition.clone()))));
+        look.manager.logs().into_iter().map(|log| (log.partition().clone(), Entry::Log(log))).collect();
+    entries.extend(look.failed_logs().map(|f| (f.partition.clone(), Entry::Failed(f.partition.clone()))));
     entries.retain(|(partition, _)| only.is_none_or(|only| only == partition));
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     entries.into_iter().map(|(_, entry)| entry).collect()
@@ -275,7 +253,12 @@ fn write_runs(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 fn write_files(text: &mut String, fs: &dyn FileSystem, dir: &Path) -> Result<()> {
-    let mut names: Vec<_> = fs.list(dir)?.into_iter().map(|entry| entry.name).collect();
+    let entries = match fs.list(dir) {
+        // Its owner removed the directory since it was loaded: it has no files any more.
+        Err(e) if e.is_not_found() => return Ok(()),
+        listed => listed?,
+    };
+    let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
     names.sort();
     for name in names.iter().map(|name| name.display().to_string()).filter(|name| !name.ends_with(".deleted"))
     {

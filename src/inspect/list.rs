@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::look;
+use super::Look;
 use crate::config::Resolved;
 use crate::error::Result;
-use crate::io::{FileSystem, SystemClock};
+use crate::io::{Clock, FileSystem, SystemClock};
 use crate::log::Finding;
 use crate::types::{Offset, TopicPartition};
 
@@ -45,8 +45,9 @@ pub fn list_logs(
     dir: &Path,
     config: &Arc<Resolved>,
 ) -> Result<(Vec<LogLine>, Vec<Finding>)> {
-    let (manager, _) = look(base, Arc::new(SystemClock), dir, config)?;
-    let lines = manager.logs().into_iter().map(|log| {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let look = Look::at(base, &clock, dir, config)?;
+    let lines = look.manager.logs().into_iter().map(|log| {
         let info = log.info();
         LogLine {
             partition: log.partition().clone(),
@@ -57,5 +58,5 @@ pub fn list_logs(
             dir: log.dir().to_path_buf(),
         }
     });
-    Ok((lines.collect(), manager.report().to_vec()))
+    Ok((lines.collect(), look.findings()))
 }

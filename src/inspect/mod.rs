@@ -16,21 +16,77 @@ use std::sync::Arc;
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, EntryKind, FileSystem, OverlayFs};
-use crate::manager::{Manager, ManagerOptions};
+use crate::log::{Finding, FindingKind};
+use crate::manager::{FailedLog, Manager, ManagerOptions};
 
-/// A manager over `dir` that changes nothing on disk.
-fn look(
-    base: &Arc<dyn FileSystem>,
-    clock: Arc<dyn Clock>,
-    dir: &Path,
-    config: &Arc<Resolved>,
-) -> Result<(Manager, Arc<OverlayFs>)> {
-    ensure_is_dir(&**base, dir)?;
-    let overlay = Arc::new(OverlayFs::new(Arc::clone(base)));
-    let fs: Arc<dyn FileSystem> = Arc::clone(&overlay) as Arc<dyn FileSystem>;
-    let options =
-        ManagerOptions { fs, clock, ..ManagerOptions::new(vec![dir.to_path_buf()], Arc::clone(config)) };
-    Ok((Manager::open(options)?, overlay))
+/// How often a directory is looked at whose files go away meanwhile.
+const LOOKS_MAX: usize = 5;
+
+/// A manager over a directory that changes nothing on disk.
+struct Look {
+    manager: Manager,
+    fs: Arc<OverlayFs>,
+}
+
+impl Look {
+    /// Looks at `dir`. A live owner may remove files between our listing and our reading; then another look finds the
+    /// directory in order.
+    fn at(
+        base: &Arc<dyn FileSystem>,
+        clock: &Arc<dyn Clock>,
+        dir: &Path,
+        config: &Arc<Resolved>,
+    ) -> Result<Self> {
+        ensure_is_dir(&**base, dir)?;
+        let mut looks = 0;
+        loop {
+            let look = Self::once(base, clock, dir, config)?;
+            looks += 1;
+            if looks == LOOKS_MAX || !look.manager.failed_logs().iter().any(has_vanished) {
+                return Ok(look);
+            }
+        }
+    }
+
+    fn once(
+        base: &Arc<dyn FileSystem>,
+        clock: &Arc<dyn Clock>,
+        dir: &Path,
+        config: &Arc<Resolved>,
+    ) -> Result<Self> {
+        let fs = Arc::new(OverlayFs::new(Arc::clone(base)));
+        let options = ManagerOptions {
+            fs: Arc::clone(&fs) as Arc<dyn FileSystem>,
+            clock: Arc::clone(clock),
+            ..ManagerOptions::new(vec![dir.to_path_buf()], Arc::clone(config))
+        };
+        Ok(Self { manager: Manager::open(options)?, fs })
+    }
+
+    /// The logs that cannot be loaded. One that is gone is none of them.
+    fn failed_logs(&self) -> impl Iterator<Item = &FailedLog> {
+        self.manager.failed_logs().iter().filter(|failed| !has_vanished(failed))
+    }
+
+    /// What loading found. That a log went away is told and no failure.
+    fn findings(&self) -> Vec<Finding> {
+        let vanished: Vec<_> =
+            self.manager.failed_logs().iter().filter(|f| has_vanished(f)).map(|f| &f.partition).collect();
+        let mut findings = self.manager.report().to_vec();
+        for finding in findings.iter_mut().filter(|finding| finding.kind == FindingKind::Failed) {
+            if finding.partition.as_ref().is_some_and(|partition| vanished.contains(&partition)) {
+                finding.kind = FindingKind::Ignored;
+                finding.status = None;
+                finding.text = format!("went away while it was looked at: {}", finding.text);
+            }
+        }
+        findings
+    }
+}
+
+/// Whether a log could not be loaded because its files are gone.
+fn has_vanished(failed: &FailedLog) -> bool {
+    failed.error.is_not_found()
 }
 
 /// LOG_DIR_NOT_FOUND for what is no directory.

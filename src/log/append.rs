@@ -146,7 +146,7 @@ impl Log {
             (result, writer.end - self.recovery_point())
         };
         if options.durability == WriteDurability::Synced || unflushed >= config.flush_messages {
-            self.flush_to(result.last_offset.next())?;
+            self.flush_appended(result.last_offset.next())?;
         }
         self.flush_due()?;
         Ok(result)

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::producer_log::Durability;
+use super::producer_log::{Durability, RebuildRange};
 use super::{CLOSED, Log, OPEN};
 use crate::error::Result;
 
 impl Log {
     /// Brings everything into the files that a load reads, and makes it durable: the indexes of the active segment, the
-    /// log, a producer snapshot at its end. Later calls answer CLOSED. When this fails the log is closed all the same,
+    /// log, a producer snapshot at its end; nothing is left that a load would remove. Later calls answer CLOSED. When this fails the log is closed all the same,
     /// and its next load recovers.
     pub fn close(&self) -> Result<()> {
         if self.state.load(Ordering::SeqCst) != OPEN {
@@ -29,7 +29,12 @@ impl Log {
                 let end = writer.end;
                 writer.producers.set_map_end(end);
                 writer.producers.take_snapshot(Durability::Synced)?;
-                self.fs.sync_dir(&self.dir)
+                self.fs.sync_dir(&self.dir)?;
+                // Those that the next load would remove, such as the one of an earlier close: what was closed in order is
+                // as a load leaves it, down to the names. That they are gone need not be durable.
+                let bases: Vec<_> = self.segments().iter().map(|segment| segment.base_offset()).collect();
+                let range = RebuildRange { log_start: self.start_offset(), end, now: self.clock.now() };
+                writer.producers.tidy(&bases, range)
             })
         };
         closed.map_err(|e| self.health.judge(e))

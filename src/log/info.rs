@@ -59,7 +59,9 @@ impl Log {
         LogInfo {
             log_start_offset: self.start_offset(),
             high_watermark: log_end_offset,
-            last_stable_offset: first_unstable.map_or(log_end_offset, |first| first.min(log_end_offset)),
+            // A transaction may have begun below where the log starts by now (log.md 1.7).
+            last_stable_offset: first_unstable
+                .map_or(log_end_offset, |first| first.max(self.start_offset()).min(log_end_offset)),
             log_end_offset,
             recovery_point: self.recovery_point(),
             latest_epoch: writer.epochs.cache().latest(),

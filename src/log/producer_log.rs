@@ -16,7 +16,7 @@ use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
 use crate::io::{EntryKind, FileSystem, OpenMode, read_file, remove_file_if_exists};
-use crate::segment::BatchScan;
+use crate::segment::{BatchScan, Segment};
 use crate::state::producers::{Oddity, Producers, StagedProducer};
 use crate::state::transactions::CompletedTxn;
 use crate::types::{Offset, ProducerId, TimestampMs};
@@ -169,6 +169,12 @@ impl ProducerLog {
         Ok(())
     }
 
+    /// Removes what the next load would remove first of all, once the log ends with a snapshot.
+    pub(super) fn tidy(&mut self, segment_bases: &[Offset], range: RebuildRange) -> Result<()> {
+        self.remove_strays(segment_bases)?;
+        self.drop_out_of_range(range)
+    }
+
     /// Makes the state up to `range.end` from the newest snapshot that can be read and the batches behind it
     /// (state.md 6.5-6.7). Snapshots are written at the last two segment bases and at the end.
     pub(super) fn rebuild(
@@ -179,7 +185,7 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         let last_base = segments.last().map(|s| s.base_offset());
-        let snapshot_at =
+        let mut snapshot_at =
             [last_base.and_then(|base| segments.below(base)).map(|s| s.base_offset()), last_base];
         // Without any snapshot Kafka believes a clean shutdown to mean that there were no producers, and writes empty
         // snapshots from the very start. The same files are written here, with what the log says (D49).
@@ -188,8 +194,13 @@ impl ProducerLog {
         self.drop_out_of_range(range)?;
         if believed_empty {
             self.producers.clear();
-            self.map_end = range.log_start;
             self.last_snapshot = Offset::ZERO;
+            // Also where the log does not begin yet, and at the very base where it begins inside a segment.
+            for base in snapshot_at.iter_mut().filter(|base| base.is_some_and(|b| b <= range.log_start)) {
+                self.map_end = base.take().unwrap_or_default();
+                self.take_snapshot(Durability::Synced)?;
+            }
+            self.map_end = range.log_start;
         } else if self.map_end != range.end {
             self.producers.clear();
             self.load_newest(range, notes)?;
@@ -246,23 +257,50 @@ impl ProducerLog {
             if snapshot_at.contains(&Some(base)) {
                 self.take_snapshot(Durability::Synced)?;
             }
-            let mut until = segment.size_bytes();
-            if holds_end == Some(base)
-                && let Some(batch) = segment.translate(range.end, until)?
-            {
-                until = batch.position;
-            }
-            let Some(first) = segment.translate(start, until)? else { continue };
-            let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
             let mut replay = Replay::default();
-            while let Some(scanned) = scan.next_batch()? {
-                if scanned.header.has_producer_id() {
-                    let is_control = scanned.header.attributes.is_control();
-                    let control = if is_control { Some(scan.bytes_of(&scanned)?) } else { None };
-                    replay.batch(&self.producers, &scanned.header, control.as_ref(), notes);
-                }
+            match self.replay_segment(segment, start, holds_end == Some(base), range.end, &mut replay, notes)
+            {
+                // Flushed data that cannot be read is no reason not to open a log: what lies before it is known.
+                Err(e) if e.is_corrupt_data() => notes.note(
+                    FindingKind::Ignored,
+                    format!("segment {base} tells of producers only as far as it can be read: {e}"),
+                ),
+                other => other?,
             }
             replay.merge_into(&mut self.producers);
+        }
+        Ok(())
+    }
+
+    /// Takes in the batches of a segment from the one that holds `start` on, before the one that holds `end` if the
+    /// segment holds that.
+    fn replay_segment(
+        &self,
+        segment: &Arc<Segment>,
+        start: Offset,
+        holds_end: bool,
+        end: Offset,
+        replay: &mut Replay,
+        notes: &mut LoadNotes,
+    ) -> Result<()> {
+        let mut until = segment.size_bytes();
+        if holds_end {
+            match segment.translate(end, until) {
+                Ok(Some(batch)) => until = batch.position,
+                Ok(None) => {}
+                // The walk below meets the same place, with what lies before it.
+                Err(e) if e.is_corrupt_data() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let Some(first) = segment.translate(start, until)? else { return Ok(()) };
+        let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
+        while let Some(scanned) = scan.next_batch()? {
+            if scanned.header.has_producer_id() {
+                let is_control = scanned.header.attributes.is_control();
+                let control = if is_control { Some(scan.bytes_of(&scanned)?) } else { None };
+                replay.batch(&self.producers, &scanned.header, control.as_ref(), notes);
+            }
         }
         Ok(())
     }

@@ -54,7 +54,8 @@ pub struct ReadResult {
     pub segment_base_offset: Offset,
     /// Where the first byte lies in it.
     pub position: u64,
-    /// Whether the first batch is larger than `max_bytes`.
+    /// Whether the first batch was left out because it is larger than `max_bytes`: Kafka's `firstEntryIncomplete`, which a
+    /// read that gives it in any case never says.
     pub is_first_larger: bool,
 }
 
@@ -122,14 +123,15 @@ fn read_segment(
 ) -> Result<Option<ReadResult>> {
     let Some(first) = segment.translate(start, readable)? else { return Ok(None) };
     let first_bytes = first.size_bytes as usize;
-    let is_first_larger = options.max_bytes < first_bytes;
+    let is_left_out = options.max_bytes < first_bytes && options.first_batch == FirstBatch::IfItFits;
     let found = ReadResult {
         segment_base_offset: segment.base_offset(),
         position: first.position,
-        is_first_larger,
+        // Who wants no bytes hears nothing of what they would be (log.md 2.12).
+        is_first_larger: is_left_out && options.max_bytes > 0,
         ..*nothing
     };
-    if is_first_larger && options.first_batch == FirstBatch::IfItFits {
+    if is_left_out {
         return Ok(Some(found));
     }
     if buffer.len() < first_bytes {

@@ -82,7 +82,8 @@ impl Segment {
         Ok(None)
     }
 
-    /// The first record that has the segment's largest timestamp (log.md 6.2).
+    /// The first record with the segment's largest timestamp, in the first batch that states it (log.md 6.2): the answer is
+    /// that batch's even if compaction took the record, and a batch of magic 0 has no times.
     pub fn find_max_timestamp(
         self: &Arc<Self>,
         max: MaxTimestamp,
@@ -92,18 +93,23 @@ impl Segment {
         let entry = self.with_indexes(|indexes| indexes.floor_offset(max.offset))?;
         let position = entry.map_or(0, |e| u64::from(e.position));
         let mut scan = BatchScan::headers(Arc::clone(&self.file), position..end);
+        let first = loop {
+            match scan.next_batch()? {
+                Some(scanned) if scanned.header.max_timestamp == max.timestamp => break scanned,
+                Some(_) => {}
+                None => return Ok(None),
+            }
+        };
+        if first.header.magic == 0 {
+            return Ok(None);
+        }
         let mut decoder = RecordDecoder::new();
         decoder.set_max_body_bytes(max_body_bytes);
-        while let Some(scanned) = scan.next_batch()? {
-            if scanned.header.max_timestamp != max.timestamp {
-                continue;
-            }
-            let batch = scan.bytes_of(&scanned)?;
-            decoder.begin(&batch)?;
-            while let Some(record) = decoder.next(&batch)? {
-                if record.timestamp == max.timestamp {
-                    return Ok(Some(found(&scanned.header, record.timestamp, record.offset)));
-                }
+        let batch = scan.bytes_of(&first)?;
+        decoder.begin(&batch)?;
+        while let Some(record) = decoder.next(&batch)? {
+            if record.timestamp == max.timestamp {
+                return Ok(Some(found(&first.header, record.timestamp, record.offset)));
             }
         }
         Ok(None)

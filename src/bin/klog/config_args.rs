@@ -10,7 +10,8 @@ use klog::types::TopicPartition;
 use super::Failure;
 use super::args::ConfigArgs;
 
-/// The configuration that files and pairs make; pairs come after files.
+/// The configuration that files and pairs make; pairs come after files. What is odd about it is said here, with the
+/// file's name where there is one.
 pub(crate) fn resolve(args: &ConfigArgs, named: Option<&TopicPartition>) -> Result<Arc<Resolved>, Failure> {
     let mut set = ConfigSet::broker();
     for path in &args.properties {
@@ -27,6 +28,9 @@ pub(crate) fn resolve(args: &ConfigArgs, named: Option<&TopicPartition>) -> Resu
     }
     for pair in &args.pairs {
         apply(&mut set, pair, named).map_err(Failure::Usage)?;
+    }
+    for warning in set.warnings().iter().filter(|warning| warning.line.is_none()) {
+        eprintln!("klog: {warning}");
     }
     Ok(Arc::new(set.resolve().map_err(Failure::Usage)?))
 }

@@ -96,9 +96,10 @@ fn recover(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {
     Ok(tell(&findings))
 }
 
-/// Prints what loading found for a person; a failure among it is the command's.
+/// Prints what loading found for a person; a failure among it is the command's. What is odd about the configuration was
+/// said when it was read.
 fn tell(findings: &[Finding]) -> ExitCode {
-    for finding in findings {
+    for finding in findings.iter().filter(|finding| finding.kind != FindingKind::Config) {
         let place = match &finding.partition {
             Some(partition) => partition.to_string(),
             None => finding.dir.display().to_string(),

@@ -27,9 +27,6 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
         changed = true;
         fs.remove_file(&dir.join(file.name()))
     };
-    for deleted in files.iter().filter(|f| f.state == FileState::Deleted) {
-        remove(deleted)?;
-    }
     // Files are renamed from .cleaned to .swap from the highest base down, so a .cleaned file proves that the .swap
     // files at its base and above are not all there (KAFKA-6264).
     let unfinished = files.iter().filter(|f| f.state == FileState::Cleaned).map(|f| f.offset).min();
@@ -45,9 +42,9 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
         }
     }
     files.retain(|f| match f.state {
-        FileState::Live => true,
+        FileState::Live | FileState::Deleted => true,
         FileState::Swap => unfinished.is_none_or(|u| f.offset < u),
-        FileState::Cleaned | FileState::Deleted => false,
+        FileState::Cleaned => false,
     });
 
     match replaced_by(fs, dir, &files)? {
@@ -57,10 +54,15 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
                 FindingKind::Repaired,
                 format!("removed a set of .swap files, kept the segments: {problem}"),
             );
+            for original in originals_of(&files) {
+                notes.note(FindingKind::Repaired, format!("took back {}", original.name()));
+                fs.rename(&dir.join(original.name()), &dir.join(original.in_state(FileState::Live).name()))?;
+                files.retain(|f| *f != original);
+            }
             for swap in files.iter().filter(|f| f.state == FileState::Swap) {
                 remove(swap)?;
             }
-            files.retain(|f| f.state == FileState::Live);
+            files.retain(|f| f.state != FileState::Swap);
         }
         Swaps::Complete(range) => {
             notes.note(
@@ -72,6 +74,10 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
             }
         }
     }
+    // Not before it is known that nothing of it is wanted back.
+    for deleted in files.iter().filter(|f| f.state == FileState::Deleted) {
+        remove(deleted)?;
+    }
     for swap in files.iter().filter(|f| f.state == FileState::Swap) {
         changed = true;
         fs.rename(&dir.join(swap.name()), &dir.join(swap.in_state(FileState::Live).name()))?;
@@ -80,6 +86,23 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
         fs.sync_dir(dir)?;
     }
     Ok(changed)
+}
+
+/// The files that a replacement had already put out of use, if its new segments turn out to be no good: those from the first
+/// new one up to the next segment that is still there. Others that wait for their removal do not come back.
+fn originals_of(files: &[SegmentFile]) -> Vec<SegmentFile> {
+    let bases =
+        |state, kind| files.iter().filter(move |f| f.state == state && f.kind == kind).map(|f| f.offset);
+    let Some(first) = bases(FileState::Swap, SegmentFileKind::Log).min() else { return Vec::new() };
+    let live: Vec<Offset> = bases(FileState::Live, SegmentFileKind::Log).collect();
+    let next = live.iter().copied().filter(|&base| base > first).min().unwrap_or(first);
+    files
+        .iter()
+        .filter(|f| f.state == FileState::Deleted && f.kind != SegmentFileKind::Snapshot)
+        .filter(|f| first <= f.offset && f.offset < next)
+        .filter(|f| !files.contains(&f.in_state(FileState::Live)))
+        .copied()
+        .collect()
 }
 
 fn is_replaced(file: &SegmentFile, range: Replaced) -> bool {

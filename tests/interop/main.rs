@@ -1,0 +1,27 @@
+//! Kafka 4.4.0 as referee over directories that klog wrote, recovered or read: see README.md beside this file. All tests
+//! share one JVM.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    clippy::format_collect,
+    reason = "a failure fails the test"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod kafka;
+
+mod clean_close;
+mod damaged;
+mod dump_tool;
+mod framings;
+mod killed;
+mod reads;
+mod recovered;
+mod same_bytes;
+mod written;

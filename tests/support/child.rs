@@ -1,0 +1,86 @@
+//! A test binary as a child process of itself: the same code in a process of its own, which can be killed. The child is a
+//! test that is ignored unless its parent asks for it by name. What it says is read all the time, so that it never waits.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+/// What tells the child where to work.
+const DIR: &str = "KLOG_TEST_CHILD_DIR";
+
+/// A running child. It hears of its end by the end of its standard input.
+pub(crate) struct Worker {
+    child: Child,
+    said: Receiver<String>,
+}
+
+/// In the child: the directory to work in. Nothing in a run that nobody asked for.
+pub(crate) fn work_dir() -> Option<PathBuf> {
+    env::var_os(DIR).map(PathBuf::from)
+}
+
+/// In the child: waits until the parent closes the standard input.
+pub(crate) fn wait_for_the_end() {
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+impl Worker {
+    /// Runs the ignored test of this name in a child.
+    pub(crate) fn start(test: &str, dir: &Path, settings: &[(&str, String)]) -> Self {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "--nocapture", "--test-threads=1", test])
+            .env(DIR, dir)
+            .envs(settings.iter().map(|(key, value)| (key, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, said) = channel();
+        std::thread::spawn(move || {
+            // Lines of the test harness are not for the parent.
+            for line in output.lines().map_while(Result::ok) {
+                if let Some((_, for_parent)) = line.split_once("> ") {
+                    let _ = sender.send(for_parent.to_owned());
+                }
+            }
+        });
+        Self { child, said }
+    }
+
+    /// Waits for a line that the child says from now on; lines from before are passed over.
+    pub(crate) fn wait_for_more(&mut self) -> String {
+        let _ = self.said.try_iter().count();
+        self.next_line()
+    }
+
+    /// The next line that the child says for its parent.
+    pub(crate) fn next_line(&mut self) -> String {
+        self.said.recv().unwrap_or_else(|_| panic!("the child ended by itself"))
+    }
+
+    /// Tells the child to end and waits for it.
+    pub(crate) fn end(mut self) {
+        drop(self.child.stdin.take());
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "the child failed: {status}");
+    }
+
+    /// Kills the child and gives the lines that it said until then.
+    pub(crate) fn kill(mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        let status = self.child.wait().unwrap();
+        assert!(!status.success(), "the child ended before it was killed");
+        self.said.iter().collect()
+    }
+}
+
+/// In the child: says a line to the parent, at once.
+pub(crate) fn say(line: &str) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    // Nobody may be left to hear it.
+    let _ = out.write_all(format!("> {line}\n").as_bytes()).and_then(|()| out.flush());
+}

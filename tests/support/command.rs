@@ -1,0 +1,43 @@
+//! The `klog` command as a child process.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What a run of the command gave.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Where the command is.
+pub(crate) fn binary() -> &'static str {
+    option_env!("CARGO_BIN_EXE_klog").unwrap_or_else(|| panic!("the klog command was not built: feature cli"))
+}
+
+/// Runs `klog` with these arguments.
+pub(crate) fn klog<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Run {
+    let Output { status, stdout, stderr } = Command::new(binary()).args(args).output().unwrap();
+    Run {
+        code: status.code().unwrap_or_else(|| panic!("klog was ended by a signal: {status}")),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+/// `klog dump DIR`, which must succeed.
+pub(crate) fn dump(dir: &Path) -> String {
+    done(klog([OsStr::new("dump"), dir.as_os_str()])).stdout
+}
+
+/// `klog recover DIR`, which must succeed.
+pub(crate) fn recover(dir: &Path) -> Run {
+    done(klog([OsStr::new("recover"), dir.as_os_str()]))
+}
+
+fn done(run: Run) -> Run {
+    assert_eq!(run.code, 0, "klog failed: {}", run.stderr);
+    run
+}
