@@ -422,7 +422,10 @@ impl File for SimFile {
         }
         let end = position + buf.len() as u64;
         let grows = end.saturating_sub(shared.disk.content(self.ino).len() as u64);
-        let room = shared.capacity_bytes.saturating_sub(shared.disk.bytes_used());
+        let room = match shared.capacity_bytes {
+            u64::MAX => u64::MAX,
+            capacity => capacity.saturating_sub(shared.disk.bytes_used()),
+        };
         if grows > room {
             let stored = buf.len() - to_usize((grows - room).min(buf.len() as u64));
             shared.disk.write(self.ino, position, &buf[..stored]);
