@@ -1,5 +1,8 @@
 //! What an interrupted replacement or deletion of segments left: finished if the new segments are complete, undone if not.
-//! Implements log.md 8.1-8.3, hard-cases.md HC15, HC16.
+//! Implements log.md 8.1-8.3, W9, hard-cases.md HC15, HC16.
+//!
+//! A crash may come here too, and the next load has only the names to go by: what proves that a set is not to be used
+//! goes last, and what a set replaces goes before the set gets its names. A directory sync stands between.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,44 +25,36 @@ struct Replaced {
 /// Puts the directory in order. Whether it changed.
 pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes) -> Result<bool> {
     let mut files = list_segment_files(&**fs, dir)?;
-    let mut changed = false;
-    let mut remove = |file: &SegmentFile| {
-        changed = true;
-        fs.remove_file(&dir.join(file.name()))
-    };
-    for deleted in files.iter().filter(|f| f.state == FileState::Deleted) {
-        remove(deleted)?;
-    }
+    let mut changed = remove_all(&**fs, dir, files.iter().filter(|f| f.state == FileState::Deleted))?;
     // Files are renamed from .cleaned to .swap from the highest base down, so a .cleaned file proves that the .swap
     // files at its base and above are not all there (KAFKA-6264).
     let unfinished = files.iter().filter(|f| f.state == FileState::Cleaned).map(|f| f.offset).min();
-    for file in &files {
-        let swap_of_unfinished =
-            file.state == FileState::Swap && unfinished.is_some_and(|u| file.offset >= u);
-        if file.state == FileState::Cleaned || swap_of_unfinished {
-            notes.note(
-                FindingKind::Repaired,
-                format!("removed {}: its replacement was not complete", file.name()),
-            );
-            remove(file)?;
-        }
+    let is_of_unfinished =
+        |f: &SegmentFile| f.state == FileState::Swap && unfinished.is_some_and(|u| f.offset >= u);
+    for file in files.iter().filter(|f| f.state == FileState::Cleaned || is_of_unfinished(f)) {
+        notes.note(
+            FindingKind::Repaired,
+            format!("removed {}: its replacement was not complete", file.name()),
+        );
     }
+    changed |= remove_all(&**fs, dir, files.iter().filter(|f| is_of_unfinished(f)))?;
+    changed |= remove_all(&**fs, dir, files.iter().filter(|f| f.state == FileState::Cleaned))?;
     files.retain(|f| match f.state {
         FileState::Live => true,
-        FileState::Swap => unfinished.is_none_or(|u| f.offset < u),
+        FileState::Swap => !is_of_unfinished(f),
         FileState::Cleaned | FileState::Deleted => false,
     });
 
     match replaced_by(fs, dir, &files)? {
         Swaps::None => {}
-        Swaps::Broken(problem) => {
+        Swaps::Broken(broken, problem) => {
             notes.note(
                 FindingKind::Repaired,
-                format!("removed a set of .swap files, kept the segments: {problem}"),
+                format!("removed a set of .swap files, kept the segments: {}: {problem}", broken.name()),
             );
-            for swap in files.iter().filter(|f| f.state == FileState::Swap) {
-                remove(swap)?;
-            }
+            let swaps = files.iter().filter(|f| f.state == FileState::Swap);
+            changed |= remove_all(&**fs, dir, swaps.filter(|&f| *f != broken))?;
+            changed |= remove_all(&**fs, dir, [&broken])?;
             files.retain(|f| f.state == FileState::Live);
         }
         Swaps::Complete(range) => {
@@ -67,9 +62,8 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
                 FindingKind::Repaired,
                 format!("finished replacing offsets {} to {}", range.first, range.end),
             );
-            for old in files.iter().filter(|f| f.state == FileState::Live && is_replaced(f, range)) {
-                remove(old)?;
-            }
+            let old = files.iter().filter(|f| f.state == FileState::Live && is_replaced(f, range));
+            changed |= remove_all(&**fs, dir, old)?;
         }
     }
     for swap in files.iter().filter(|f| f.state == FileState::Swap) {
@@ -82,6 +76,23 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
     Ok(changed)
 }
 
+/// Removes files, so that whatever is done next is done after it on the disk too. Whether there were any.
+fn remove_all<'f>(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    files: impl IntoIterator<Item = &'f SegmentFile>,
+) -> Result<bool> {
+    let mut any = false;
+    for file in files {
+        fs.remove_file(&dir.join(file.name()))?;
+        any = true;
+    }
+    if any {
+        fs.sync_dir(dir)?;
+    }
+    Ok(any)
+}
+
 fn is_replaced(file: &SegmentFile, range: Replaced) -> bool {
     range.first <= file.offset && file.offset < range.end
 }
@@ -91,8 +102,8 @@ enum Swaps {
     None,
     /// All of them are whole.
     Complete(Replaced),
-    /// One is not: what is wrong.
-    Broken(String),
+    /// One is not: which, and what is wrong.
+    Broken(SegmentFile, String),
 }
 
 /// Reads every `.log.swap` whole before anything is replaced: a torn one must not cost the originals.
@@ -101,7 +112,7 @@ fn replaced_by(fs: &Arc<dyn FileSystem>, dir: &Path, files: &[SegmentFile]) -> R
     for swap in files.iter().filter(|f| f.state == FileState::Swap && f.kind == SegmentFileKind::Log) {
         let end = match whole_segment_end(fs, &dir.join(swap.name()), swap.offset)? {
             Ok(end) => end,
-            Err(problem) => return Ok(Swaps::Broken(format!("{}: {problem}", swap.name()))),
+            Err(problem) => return Ok(Swaps::Broken(*swap, problem)),
         };
         range = Some(range.map_or(Replaced { first: swap.offset, end }, |r| Replaced {
             first: r.first.min(swap.offset),
