@@ -130,8 +130,7 @@ impl Log {
         writer.unsynced_names = true;
         if !replaces_active {
             writer.flush_due = Some(base);
-            // Its indexes are in their files already; a failure to read them later heals itself.
-            old.close()?;
+            old.close();
         }
         self.segments.rcu(|list| list.with(Arc::clone(&segment)));
         self.publish(writer);

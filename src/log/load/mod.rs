@@ -146,7 +146,7 @@ impl Loader<'_> {
             Err(e) => return Err(e),
         };
         let (writer, _) = self.recover_segment(segment, &why)?;
-        writer.close()
+        Ok(writer.close())
     }
 
     /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes cut.
@@ -248,7 +248,7 @@ impl Loader<'_> {
             if self.segments.last().is_some_and(|last| last.base_offset() == base) {
                 active = Some(writer);
             } else {
-                writer.close()?;
+                writer.close();
             }
         }
         Ok(active)
