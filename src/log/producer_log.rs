@@ -192,7 +192,7 @@ impl ProducerLog {
             self.last_snapshot = Offset::ZERO;
         } else if self.map_end != range.end {
             self.producers.clear();
-            self.load_newest(range, notes)?;
+            self.load_newest(range, shutdown, notes)?;
         }
         if range.end > self.map_end && !was_empty {
             self.replay(segments, range, &snapshot_at, notes)?;
@@ -207,11 +207,15 @@ impl ProducerLog {
         out.into_iter().try_for_each(|offset| self.remove(offset))
     }
 
-    fn load_newest(&mut self, range: RebuildRange, notes: &mut LoadNotes) -> Result<()> {
+    fn load_newest(&mut self, range: RebuildRange, shutdown: Shutdown, notes: &mut LoadNotes) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
             let content = read_file(&*self.fs, &self.path(newest))?.unwrap_or_default();
             match snapshot::parse(&content) {
                 Ok(entries) => {
+                    if shutdown == Shutdown::Unclean {
+                        // A roll leaves its sync to the next flush, which may not have come.
+                        self.fs.open(&self.path(newest), OpenMode::Read)?.sync()?;
+                    }
                     self.producers.load(&entries, range.now, self.expiration_ms);
                     self.map_end = newest;
                     self.last_snapshot = newest;

@@ -122,7 +122,14 @@ impl Segment {
         }
     }
 
-    fn sync_index_files(&self) -> Result<()> {
+    /// Makes its bytes and its index files durable as they are.
+    pub fn sync_all(&self) -> Result<()> {
+        self.file.sync()?;
+        self.sync_index_files()
+    }
+
+    /// Makes its index files durable as they are; those that do not exist are passed over.
+    pub fn sync_index_files(&self) -> Result<()> {
         [SegmentFileKind::OffsetIndex, SegmentFileKind::TimeIndex, SegmentFileKind::TxnIndex]
             .into_iter()
             .try_for_each(|kind| sync_if_exists(&*self.fs, &self.path(kind)))

@@ -227,7 +227,9 @@ fn recovery_cuts_in_front_of_the_first_wrong_byte() {
             write_all(&*fs, &segment_path("00000000000000000000.log"), &bytes);
             let options = SegmentOptions { index_interval_bytes: interval, ..OPTIONS };
             let segment = Segment::open(&fs, &dir, Offset(0), options, TimestampMs(0)).unwrap();
-            let (writer, recovery) = segment.recover(&mut Nothing).unwrap();
+            let (mut writer, recovery) = segment.recover(&mut Nothing).unwrap();
+            assert_eq!(file(&*fs, "00000000000000000000.log").unwrap(), bytes, "cut only when finished");
+            writer.finish().unwrap();
             assert_eq!(writer.segment().size_bytes(), kept);
             assert_eq!(recovery.truncated_bytes, bytes.len() as u64 - kept);
             assert_eq!(recovery.reason.is_some(), recovery.truncated_bytes > 0);
