@@ -3,7 +3,7 @@
 //! Everything that can refuse an append comes before anything that changes the log. The batch is written, then its leader
 //! epoch if that is new, then it counts: index entries, log end, state. What fails in between is cut back.
 
-use super::roll::{RollInput, should_roll};
+use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
 use super::{Log, Writer};
 use crate::config::{Compression, LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
@@ -140,25 +140,29 @@ impl Log {
         config: &LogConfig,
         options: &AppendOptions,
     ) -> Result<AppendResult> {
-        let (result, unflushed) = {
-            let mut writer = self.lock_writer();
-            let result = self.append_locked(&mut writer, &mut ready, config, options)?;
-            (result, writer.end - self.recovery_point())
+        let (result, unflushed) = loop {
+            {
+                let mut writer = self.lock_writer();
+                if let Some(result) = self.append_locked(&mut writer, &mut ready, config, options)? {
+                    break (result, writer.end - self.recovery_point());
+                }
+            }
+            self.flush_for_append()?;
         };
         if options.durability == WriteDurability::Synced || unflushed >= config.flush_messages {
-            self.flush_to(result.last_offset.next())?;
+            self.flush_below(result.last_offset.next())?;
         }
-        self.flush_due()?;
         Ok(result)
     }
 
+    /// Appends under the append lock; `None` if [`Log::flush_for_append`] has to come first.
     fn append_locked(
         &self,
         writer: &mut Writer,
         ready: &mut Ready<'_>,
         config: &LogConfig,
         options: &AppendOptions,
-    ) -> Result<AppendResult> {
+    ) -> Result<Option<AppendResult>> {
         self.check_writable(writer)?;
         let epoch = leader_epoch(writer, options)?;
         let size_bytes = ready.bytes.len() as u64;
@@ -188,9 +192,12 @@ impl Log {
             )
             .at_offset(header.last_offset));
         }
-        self.maybe_roll(writer, &header, size_bytes, config)?;
+        let rolled = self.maybe_roll(writer, &header, size_bytes, config)?;
+        if rolled == Rolled::FlushFirst || writer.unsynced_names {
+            return Ok(None);
+        }
         self.write(writer, ready.bytes, &header)?;
-        Ok(AppendResult {
+        Ok(Some(AppendResult {
             first_offset,
             last_offset: header.last_offset,
             log_start_offset: self.start_offset(),
@@ -198,7 +205,7 @@ impl Log {
             max_timestamp: header.max_timestamp,
             bytes_appended: size_bytes,
             records: u32::try_from(header.record_count).unwrap_or(0),
-        })
+        }))
     }
 
     fn maybe_roll(
@@ -207,7 +214,7 @@ impl Log {
         header: &BatchHeader,
         bytes: u64,
         config: &LogConfig,
-    ) -> Result<()> {
+    ) -> Result<Rolled> {
         let rolling_timestamp = writer.active.rolling_timestamp()?;
         let active = writer.active.segment();
         let reason = should_roll(&RollInput {
@@ -223,9 +230,11 @@ impl Log {
             now: self.clock.now(),
             is_index_full: writer.active.is_index_full(),
         });
-        match reason {
-            Some(_) => self.roll_at(writer, header.base_offset),
-            None => Ok(()),
+        // What is appended now would lie behind the flush that a roll waits for.
+        if reason.is_some() || writer.pending_roll != PendingRoll::None {
+            self.roll_at(writer, header.base_offset)
+        } else {
+            Ok(Rolled::Done)
         }
     }
 

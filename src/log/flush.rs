@@ -1,4 +1,7 @@
-//! Making a log durable, and how far it is. Implements log.md 7.
+//! Making a log durable, and how far it is. Implements log.md 7, W1, W2.
+//!
+//! All but the bytes of the active segment is durable before anything is appended to it: the segments before it with
+//! their indexes, its own name, the snapshot at its base. So making records durable is one sync of one open file.
 //!
 //! One flush runs at a time, outside the append lock. Who waited for one meanwhile often finds its bytes covered by it:
 //! so concurrent synchronous appends share an fsync.
@@ -7,17 +10,17 @@ use std::sync::atomic::Ordering;
 
 use super::Log;
 use super::lock_order::{Level, Locked};
-use crate::error::Result;
-use crate::io::OpenMode;
+use super::roll::PendingRoll;
+use crate::error::{Error, Result};
 use crate::types::Offset;
 
-/// Whether an empty active segment is flushed too.
+/// Which files of the active segment a flush makes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
-    /// Segments with a base below the offset.
-    Exclusive,
-    /// Also the one that begins at it.
-    Inclusive,
+enum Files {
+    /// The one that the records are in.
+    Log,
+    /// Its indexes too.
+    All,
 }
 
 impl Log {
@@ -29,62 +32,88 @@ impl Log {
     /// Makes everything below `upto` durable, or all of the log if it ends before. Below the recovery point there is
     /// nothing to do. A failure takes the log directory offline: what the disk holds is unknown then.
     pub fn flush_to(&self, upto: Offset) -> Result<()> {
-        self.flush_bound(upto, Bound::Exclusive)
+        self.check_open()?;
+        self.flush_below(upto)
     }
 
-    /// As [`Self::flush`], with an active segment that is empty: for closing.
-    pub(super) fn flush_all(&self) -> Result<()> {
-        self.flush_bound(self.end_offset(), Bound::Inclusive)
-    }
-
-    /// The flush that a roll asked for: everything below the new segment.
-    pub(super) fn flush_due(&self) -> Result<()> {
-        let due = { self.lock_writer().flush_due.take() };
-        match due {
-            Some(base) => self.flush_to(base),
-            None => Ok(()),
-        }
-    }
-
-    fn flush_bound(&self, upto: Offset, bound: Bound) -> Result<()> {
-        let covers = |upto: Offset| match bound {
-            Bound::Exclusive => upto <= self.recovery_point(),
-            Bound::Inclusive => upto < self.recovery_point(),
-        };
-        if covers(upto) {
+    /// As [`Self::flush_to`], for what was appended: also when the log was closed since.
+    pub(super) fn flush_below(&self, upto: Offset) -> Result<()> {
+        if upto <= self.recovery_point() {
             return Ok(());
         }
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        if covers(upto) {
+        if upto <= self.recovery_point() {
             return Ok(());
         }
-        self.check_open()?;
         self.health.check()?;
-        // What was appended while this one waited is covered too, at no further cost.
-        let (end, snapshot, sync_names) = {
+        self.sync_active(Files::Log).map(|_| ())
+    }
+
+    /// What appends wait for: before a roll, the files of the active segment are closed and made durable; after one, the
+    /// names of the new segment and what lies beside it. All wait for it together, so it is done once.
+    pub(super) fn flush_for_append(&self) -> Result<()> {
+        let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.sync_names()?;
+        let finished = {
             let mut writer = self.lock_writer();
-            let snapshot = writer.producers.take_unsynced();
-            (writer.end, snapshot, std::mem::take(&mut writer.unsynced_names))
+            self.check_writable(&writer)?;
+            if writer.pending_roll != PendingRoll::Waits {
+                return Ok(());
+            }
+            writer.active.finish().map_err(|e| self.judge_flush(e))
         };
-        let recovery_point = self.recovery_point();
-        let last = match bound {
-            Bound::Exclusive => end,
-            Bound::Inclusive => end.next(),
+        let synced = finished.and_then(|()| self.sync_active(Files::All));
+        let mut writer = self.lock_writer();
+        writer.pending_roll = synced.as_ref().map_or(PendingRoll::None, |&end| PendingRoll::Ready(end));
+        synced.map(|_| ())
+    }
+
+    /// As [`Self::flush`], for closing: with all files and names. The active segment must be finished.
+    pub(super) fn flush_all_files(&self) -> Result<()> {
+        let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.health.check()?;
+        self.sync_names()?;
+        self.sync_active(Files::All).map(|_| ())
+    }
+
+    /// Syncs the active segment, under the flush lock. The end that was reached: what was appended while this one waited
+    /// is covered too, at no further cost.
+    fn sync_active(&self, files: Files) -> Result<Offset> {
+        let (end, active) = {
+            let writer = self.lock_writer();
+            (writer.end, writer.active.segment().clone())
         };
-        let synced = (|| {
-            if let Some(path) = snapshot {
-                self.fs.open(&path, OpenMode::Read)?.sync()?;
-            }
-            for segment in self.segments().range(recovery_point, last) {
-                segment.sync()?;
-            }
-            if sync_names {
-                self.fs.sync_dir(&self.dir)?;
-            }
-            Ok(())
-        })();
-        synced.map_err(|e| self.health.fail(e).context(format_args!("flush of {}", self.partition)))?;
+        let synced = match files {
+            Files::Log => active.file().sync(),
+            Files::All => active.sync_all(),
+        };
+        synced.map_err(|e| self.judge_flush(e))?;
         self.recovery_point.fetch_max(end.0, Ordering::SeqCst);
-        Ok(())
+        Ok(end)
+    }
+
+    /// Makes durable what a roll made beside the active segment's bytes, under the flush lock.
+    fn sync_names(&self) -> Result<()> {
+        let (unsynced_names, snapshot) = {
+            let mut writer = self.lock_writer();
+            (std::mem::take(&mut writer.unsynced_names), writer.producers.take_unsynced())
+        };
+        if !unsynced_names {
+            return Ok(());
+        }
+        let synced =
+            snapshot.as_ref().map_or(Ok(()), |file| file.sync()).and_then(|()| self.fs.sync_dir(&self.dir));
+        synced.map_err(|e| {
+            let mut writer = self.lock_writer();
+            writer.unsynced_names = true;
+            if let Some(file) = snapshot {
+                writer.producers.put_back_unsynced(file);
+            }
+            self.judge_flush(e)
+        })
+    }
+
+    fn judge_flush(&self, error: Error) -> Error {
+        self.health.judge(error).context(format_args!("flush of {}", self.partition))
     }
 }

@@ -41,14 +41,6 @@ pub enum Indexes {
     Closed(OnceCell<ClosedIndexes>),
 }
 
-impl Indexes {
-    /// Whether entries are still added.
-    #[must_use]
-    pub fn is_growing(&self) -> bool {
-        matches!(self, Self::Growing(_))
-    }
-}
-
 /// Entries in memory. One writer adds, any number of readers look.
 #[derive(Debug)]
 pub struct GrowingIndexes {

@@ -111,18 +111,7 @@ impl Segment {
         Ok(self.fs.stat(&self.path(SegmentFileKind::Log))?.modified)
     }
 
-    /// Makes its bytes and, once it is closed for writing, its indexes durable (log.md 2.24). The index of a segment
-    /// that still grows is rebuilt after a crash and needs none.
-    pub fn sync(&self) -> Result<()> {
-        self.file.sync()?;
-        if self.indexes.load().is_growing() {
-            sync_if_exists(&*self.fs, &self.path(SegmentFileKind::TxnIndex))
-        } else {
-            self.sync_index_files()
-        }
-    }
-
-    /// Makes its bytes and its index files durable as they are.
+    /// Makes its bytes and its index files durable as they are (log.md 2.24).
     pub fn sync_all(&self) -> Result<()> {
         self.file.sync()?;
         self.sync_index_files()

@@ -140,11 +140,6 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Makes the index files durable that [`Self::finish`] wrote.
-    pub fn sync_indexes(&self) -> Result<()> {
-        self.segment.sync_index_files()
-    }
-
     /// Ends writing for good, after [`Self::finish`]: from now on the indexes are read from their files.
     pub fn close(self) -> Arc<Segment> {
         self.segment.indexes.store(Arc::new(Indexes::Closed(OnceCell::new())));
