@@ -141,13 +141,16 @@ impl Log {
         options: &AppendOptions,
     ) -> Result<AppendResult> {
         let (result, unflushed) = loop {
-            {
+            let appended = {
                 let mut writer = self.lock_writer();
-                if let Some(result) = self.append_locked(&mut writer, &mut ready, config, options)? {
-                    break (result, writer.end - self.recovery_point());
-                }
+                let appended = self.append_locked(&mut writer, &mut ready, config, options);
+                appended.map(|done| done.map(|result| (result, writer.end - self.recovery_point())))
+            };
+            match appended {
+                Ok(Some(done)) => break done,
+                Ok(None) => self.flush_for_append()?,
+                Err(error) => return Err(self.sync_cut(error)),
             }
-            self.flush_for_append()?;
         };
         if options.durability == WriteDurability::Synced || unflushed >= config.flush_messages {
             self.flush_below(result.last_offset.next())?;
@@ -243,8 +246,9 @@ impl Log {
     fn write(&self, writer: &mut Writer, bytes: &[u8], header: &BatchHeader) -> Result<()> {
         let stored = writer.active.store(bytes).and_then(|()| note_epoch(writer, header));
         if let Err(error) = stored {
-            if let Err(cut) = writer.active.cut_back() {
-                writer.broken = Some(cut);
+            match writer.active.cut_back() {
+                Ok(()) => writer.unsynced_cut = true,
+                Err(cut) => writer.broken = Some(cut),
             }
             return Err(self.health.judge(error).context(format_args!("append to {}", self.partition)));
         }
@@ -253,6 +257,22 @@ impl Log {
         writer.producers.set_map_end(writer.end);
         self.publish(writer);
         Ok(())
+    }
+
+    /// Makes durable that a failed append was cut off: after a power cut it must not be found. Also when the directory went
+    /// offline meanwhile, since no sync of this file has failed by then. The error to answer.
+    fn sync_cut(&self, error: Error) -> Error {
+        let segment = {
+            let mut writer = self.lock_writer();
+            if !std::mem::take(&mut writer.unsynced_cut) {
+                return error;
+            }
+            writer.active.segment().clone()
+        };
+        match segment.file().sync() {
+            Ok(()) => error,
+            Err(e) => self.health.judge(e).context(format_args!("after a failed append ({error})")),
+        }
     }
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {

@@ -108,6 +108,8 @@ struct Writer {
     /// Whether a roll made files whose names are not durable yet.
     unsynced_names: bool,
     pending_roll: PendingRoll,
+    /// Whether a failed append was cut off and that is not durable yet.
+    unsynced_cut: bool,
 }
 
 /// A log is open until it is closed; then every call answers CLOSED.
@@ -136,6 +138,7 @@ impl Log {
             broken: None,
             unsynced_names: false,
             pending_roll: PendingRoll::None,
+            unsynced_cut: false,
         };
         let log = Self {
             partition: place.partition,
