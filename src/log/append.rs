@@ -289,10 +289,11 @@ impl Log {
     }
 }
 
-/// Makes a new leader epoch durable (log.md 3.4 (7)).
+/// Makes a new leader epoch durable (log.md 3.4 (7)). Also the old ones, if a new one before may have got into the file
+/// although its append failed.
 fn note_epoch(writer: &mut Writer, header: &BatchHeader) -> Result<()> {
     let mut next = writer.epochs.cache().clone();
-    if next.assign(header.leader_epoch, header.base_offset).is_change() {
+    if next.assign(header.leader_epoch, header.base_offset).is_change() || !writer.epochs.is_stored() {
         writer.epochs.store_as(next)?;
     }
     Ok(())
