@@ -295,6 +295,16 @@ impl Error {
         made
     }
 
+    /// The error of a sync that failed. Whatever its number, what the disk holds is unknown then: KAFKA_STORAGE_ERROR
+    /// (hard-cases.md HC41).
+    #[must_use]
+    pub fn from_sync(path: &Path, error: &std::io::Error) -> Self {
+        let text = format!("cannot sync {}: {error}", path.display());
+        let mut made = Self::new(ErrorKind::KafkaStorage, text).in_file(path);
+        made.0.os_errno = error.raw_os_error();
+        made
+    }
+
     /// Short for a [`ErrorKind::CorruptMessage`].
     #[must_use]
     pub fn corrupt(message: impl Into<String>) -> Self {
@@ -495,5 +505,12 @@ mod tests {
         assert_eq!(of(libc::EDQUOT), ErrorKind::NoSpace);
         assert_eq!(of(libc::EMFILE), ErrorKind::NoFiles);
         assert_eq!(of(libc::EIO), ErrorKind::KafkaStorage);
+    }
+
+    #[test]
+    fn a_failed_sync_is_a_storage_error_whatever_its_number() {
+        let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let error = Error::from_sync(Path::new("/x"), &full);
+        assert_eq!((error.kind(), error.os_errno()), (ErrorKind::KafkaStorage, Some(libc::ENOSPC)));
     }
 }

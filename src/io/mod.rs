@@ -160,10 +160,20 @@ pub fn remove_file_if_exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
     }
 }
 
-/// Makes a directory and those above it that are missing, each made durable in its parent (manager.md 1.3 step 2).
+/// Makes the name of an existing file or directory durable in its parent, where that may be opened.
+pub fn sync_name(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    match parent.map(|parent| fs.sync_dir(parent)) {
+        Some(Err(e)) if !matches!(e.os_errno(), Some(libc::EACCES | libc::EPERM)) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a directory and those above it that are missing, each made durable in its parent (manager.md 1.3 step 2). So is
+/// the lowest that exists: an earlier call may not have got that far.
 pub fn create_dir_all(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     if exists(fs, path)? {
-        return Ok(());
+        return sync_name(fs, path);
     }
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     if let Some(parent) = parent {

@@ -68,7 +68,7 @@ impl File for RealFile {
 
     fn sync(&self) -> Result<()> {
         // fdatasync: it covers the length, and nothing here depends on other metadata.
-        self.file.sync_data().map_err(|e| Error::from_io("sync", &self.path, &e))
+        self.file.sync_data().map_err(|e| Error::from_sync(&self.path, &e))
     }
 
     fn map(&self, len: u64) -> Result<Mapping> {
@@ -161,7 +161,7 @@ impl FileSystem for RealFs {
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         let file = fs::File::open(dir).map_err(|e| Error::from_io("open directory", dir, &e))?;
-        file.sync_all().map_err(|e| Error::from_io("sync directory", dir, &e))
+        file.sync_all().map_err(|e| Error::from_sync(dir, &e))
     }
 
     fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()> {

@@ -3,7 +3,7 @@
 //! Everything that can refuse an append comes before anything that changes the log. The batch is written, then its leader
 //! epoch if that is new, then it counts: index entries, log end, state. What fails in between is cut back.
 
-use super::roll::{RollInput, should_roll};
+use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
 use super::{Log, Writer};
 use crate::config::{Compression, LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
@@ -140,25 +140,32 @@ impl Log {
         config: &LogConfig,
         options: &AppendOptions,
     ) -> Result<AppendResult> {
-        let (result, unflushed) = {
-            let mut writer = self.lock_writer();
-            let result = self.append_locked(&mut writer, &mut ready, config, options)?;
-            (result, writer.end - self.recovery_point())
+        let (result, unflushed) = loop {
+            let appended = {
+                let mut writer = self.lock_writer();
+                let appended = self.append_locked(&mut writer, &mut ready, config, options);
+                appended.map(|done| done.map(|result| (result, writer.end - self.recovery_point())))
+            };
+            match appended {
+                Ok(Some(done)) => break done,
+                Ok(None) => self.flush_for_append()?,
+                Err(error) => return Err(self.sync_cut(error)),
+            }
         };
         if options.durability == WriteDurability::Synced || unflushed >= config.flush_messages {
             self.flush_appended(result.last_offset.next())?;
         }
-        self.flush_due()?;
         Ok(result)
     }
 
+    /// Appends under the append lock; `None` if [`Log::flush_for_append`] has to come first.
     fn append_locked(
         &self,
         writer: &mut Writer,
         ready: &mut Ready<'_>,
         config: &LogConfig,
         options: &AppendOptions,
-    ) -> Result<AppendResult> {
+    ) -> Result<Option<AppendResult>> {
         self.check_writable(writer)?;
         let epoch = leader_epoch(writer, options)?;
         let size_bytes = ready.bytes.len() as u64;
@@ -188,9 +195,12 @@ impl Log {
             )
             .at_offset(header.last_offset));
         }
-        self.maybe_roll(writer, &header, size_bytes, config)?;
+        let rolled = self.maybe_roll(writer, &header, size_bytes, config)?;
+        if rolled == Rolled::FlushFirst || writer.unsynced_names {
+            return Ok(None);
+        }
         self.write(writer, ready.bytes, &header)?;
-        Ok(AppendResult {
+        Ok(Some(AppendResult {
             first_offset,
             last_offset: header.last_offset,
             log_start_offset: self.start_offset(),
@@ -198,7 +208,7 @@ impl Log {
             max_timestamp: header.max_timestamp,
             bytes_appended: size_bytes,
             records: u32::try_from(header.record_count).unwrap_or(0),
-        })
+        }))
     }
 
     fn maybe_roll(
@@ -207,7 +217,7 @@ impl Log {
         header: &BatchHeader,
         bytes: u64,
         config: &LogConfig,
-    ) -> Result<()> {
+    ) -> Result<Rolled> {
         let rolling_timestamp = writer.active.rolling_timestamp()?;
         let active = writer.active.segment();
         let reason = should_roll(&RollInput {
@@ -223,9 +233,11 @@ impl Log {
             now: self.clock.now(),
             is_index_full: writer.active.is_index_full(),
         });
-        match reason {
-            Some(_) => self.roll_at(writer, header.base_offset),
-            None => Ok(()),
+        // What is appended now would lie behind the flush that a roll waits for.
+        if reason.is_some() || writer.pending_roll != PendingRoll::None {
+            self.roll_at(writer, header.base_offset)
+        } else {
+            Ok(Rolled::Done)
         }
     }
 
@@ -234,8 +246,9 @@ impl Log {
     fn write(&self, writer: &mut Writer, bytes: &[u8], header: &BatchHeader) -> Result<()> {
         let stored = writer.active.store(bytes).and_then(|()| note_epoch(writer, header));
         if let Err(error) = stored {
-            if let Err(cut) = writer.active.cut_back() {
-                writer.broken = Some(cut);
+            match writer.active.cut_back() {
+                Ok(()) => writer.unsynced_cut = true,
+                Err(cut) => writer.broken = Some(cut),
             }
             return Err(self.health.judge(error).context(format_args!("append to {}", self.partition)));
         }
@@ -244,6 +257,22 @@ impl Log {
         writer.producers.set_map_end(writer.end);
         self.publish(writer);
         Ok(())
+    }
+
+    /// Makes durable that a failed append was cut off: after a power cut it must not be found. Also when the directory went
+    /// offline meanwhile, since no sync of this file has failed by then. The error to answer.
+    fn sync_cut(&self, error: Error) -> Error {
+        let segment = {
+            let mut writer = self.lock_writer();
+            if !std::mem::take(&mut writer.unsynced_cut) {
+                return error;
+            }
+            writer.active.segment().clone()
+        };
+        match segment.file().sync() {
+            Ok(()) => error,
+            Err(e) => self.health.judge(e).context(format_args!("after a failed append ({error})")),
+        }
     }
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {
@@ -260,10 +289,11 @@ impl Log {
     }
 }
 
-/// Makes a new leader epoch durable (log.md 3.4 (7)).
+/// Makes a new leader epoch durable (log.md 3.4 (7)). Also the old ones, if a new one before may have got into the file
+/// although its append failed.
 fn note_epoch(writer: &mut Writer, header: &BatchHeader) -> Result<()> {
     let mut next = writer.epochs.cache().clone();
-    if next.assign(header.leader_epoch, header.base_offset).is_change() {
+    if next.assign(header.leader_epoch, header.base_offset).is_change() || !writer.epochs.is_stored() {
         writer.epochs.store_as(next)?;
     }
     Ok(())

@@ -8,35 +8,32 @@ use crate::error::Result;
 
 impl Log {
     /// Brings everything into the files that a load reads, and makes it durable: the indexes of the active segment, the
-    /// log, a producer snapshot at its end; nothing is left that a load would remove. Later calls answer CLOSED. When this fails the log is closed all the same,
-    /// and its next load recovers.
+    /// log, a producer snapshot at its end; nothing is left that a load would remove. Later calls answer CLOSED. When this
+    /// fails the log is closed all the same, and its next load recovers.
     pub fn close(&self) -> Result<()> {
-        if self.state.load(Ordering::SeqCst) != OPEN {
-            return Ok(());
-        }
         let prepared = {
             let mut writer = self.lock_writer();
-            self.check_writable(&writer).and_then(|()| writer.active.finish())
-        };
-        let flushed = prepared.and_then(|()| self.flush_all());
-        let closed = {
-            let mut writer = self.lock_writer();
+            if self.state.load(Ordering::SeqCst) != OPEN {
+                return Ok(());
+            }
+            let is_writable = self.check_writable(&writer);
+            // From here on no append comes that the flush could miss.
             self.state.store(CLOSED, Ordering::SeqCst);
-            flushed.and_then(|()| {
-                // The index files of the active segment, which a flush of a growing segment leaves out.
-                writer.active.sync_indexes()?;
-                writer.epochs.store()?;
-                let end = writer.end;
-                writer.producers.set_map_end(end);
-                writer.producers.take_snapshot(Durability::Synced)?;
-                self.fs.sync_dir(&self.dir)?;
-                // Those that the next load would remove, such as the one of an earlier close: what was closed in order is
-                // as a load leaves it, down to the names. That they are gone need not be durable.
-                let bases: Vec<_> = self.segments().iter().map(|segment| segment.base_offset()).collect();
-                let range = RebuildRange { log_start: self.start_offset(), end, now: self.clock.now() };
-                writer.producers.tidy(&bases, range)
-            })
+            is_writable.and_then(|()| writer.active.finish())
         };
+        let closed = prepared.and_then(|()| self.flush_all_files()).and_then(|()| {
+            let mut writer = self.lock_writer();
+            writer.epochs.store()?;
+            let end = writer.end;
+            writer.producers.set_map_end(end);
+            writer.producers.take_snapshot(Durability::Synced)?;
+            self.fs.sync_dir(&self.dir)?;
+            // Those that the next load would remove, such as the one of an earlier close: what was closed in order is as
+            // a load leaves it, down to the names. That they are gone need not be durable.
+            let bases: Vec<_> = self.segments().iter().map(|segment| segment.base_offset()).collect();
+            let range = RebuildRange { log_start: self.start_offset(), end, now: self.clock.now() };
+            writer.producers.tidy(&bases, range)
+        });
         closed.map_err(|e| self.health.judge(e))
     }
 

@@ -76,8 +76,16 @@ impl EpochFile {
         self.store_as(self.cache.clone())
     }
 
-    /// Makes `next` the cache once its file is durable; if that fails cache and file stay as they were.
+    /// Whether the file says what the cache says, as far as is known.
+    #[must_use]
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Makes `next` the cache once its file is durable; if that fails the cache stays as it was, and which of the two the
+    /// file has is not known.
     pub(super) fn store_as(&mut self, next: EpochCache) -> Result<()> {
+        self.stored = None;
         replace_file(&*self.fs, &self.path, &epoch_checkpoint::write(next.entries()))?;
         self.stored = Some(next.clone());
         self.cache = next;

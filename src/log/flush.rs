@@ -1,4 +1,7 @@
-//! Making a log durable, and how far it is. Implements log.md 7.
+//! Making a log durable, and how far it is. Implements log.md 7, W1, W2.
+//!
+//! All but the bytes of the active segment is durable before anything is appended to it: the segments before it with
+//! their indexes, its own name, the snapshot at its base. So making records durable is one sync of one open file.
 //!
 //! One flush runs at a time, outside the append lock. Who waited for one meanwhile often finds its bytes covered by it:
 //! so concurrent synchronous appends share an fsync.
@@ -7,24 +10,32 @@ use std::sync::atomic::Ordering;
 
 use super::Log;
 use super::lock_order::{Level, Locked};
-use crate::error::Result;
-use crate::io::OpenMode;
+use super::roll::PendingRoll;
+use crate::error::{Error, Result};
 use crate::types::Offset;
 
-/// What a flush up to an offset covers.
+/// Which files of the active segment a flush makes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// The one that the records are in.
+    Log,
+    /// Its indexes too.
+    All,
+}
+
+/// What a flush up to an offset leaves as the recovery point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
-    /// Everything below it, and not more: a roll wants the old segments, not a sync of the new one.
-    Below,
-    /// Everything that is in the log by then: who shares the flush is done with it too.
+    /// That offset and not more, as Kafka does.
+    Exactly,
+    /// Everything that was in the log by then: who shares the flush is done with it too.
     AtLeast,
-    /// All of the log with an active segment that is empty: for closing.
-    Whole,
 }
 
 impl Log {
     /// Makes everything durable that is in the log now.
     pub fn flush(&self) -> Result<()> {
+        self.check_open()?;
         self.flush_appended(self.end_offset())
     }
 
@@ -32,67 +43,106 @@ impl Log {
     /// the recovery point there is nothing to do. A failure takes the log directory offline: what the disk holds is
     /// unknown then.
     pub fn flush_to(&self, upto: Offset) -> Result<()> {
-        self.flush_reaching(upto, Reach::Below)
+        self.check_open()?;
+        self.flush_below(upto, Reach::Exactly)
     }
 
-    /// Makes durable what was appended below `upto`, and what others appended meanwhile.
+    /// Makes durable what was appended below `upto`, and what others appended meanwhile; also when the log was closed
+    /// since.
     pub(super) fn flush_appended(&self, upto: Offset) -> Result<()> {
-        self.flush_reaching(upto, Reach::AtLeast)
+        self.flush_below(upto, Reach::AtLeast)
     }
 
-    /// As [`Self::flush`], with an active segment that is empty: for closing.
-    pub(super) fn flush_all(&self) -> Result<()> {
-        self.flush_reaching(self.end_offset(), Reach::Whole)
-    }
-
-    /// The flush that a roll asked for: everything below the new segment.
-    pub(super) fn flush_due(&self) -> Result<()> {
-        let due = { self.lock_writer().flush_due.take() };
-        match due {
-            Some(base) => self.flush_to(base),
-            None => Ok(()),
-        }
-    }
-
-    fn flush_reaching(&self, upto: Offset, reach: Reach) -> Result<()> {
-        let covers = |upto: Offset| match reach {
-            Reach::Below | Reach::AtLeast => upto <= self.recovery_point(),
-            Reach::Whole => upto < self.recovery_point(),
-        };
-        if covers(upto) {
+    fn flush_below(&self, upto: Offset, reach: Reach) -> Result<()> {
+        if upto <= self.recovery_point() {
             return Ok(());
         }
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        if covers(upto) {
+        if upto <= self.recovery_point() {
             return Ok(());
         }
-        self.check_open()?;
         self.health.check()?;
-        let (end, snapshot, sync_names) = {
-            let mut writer = self.lock_writer();
-            let snapshot = writer.producers.take_unsynced();
-            (writer.end, snapshot, std::mem::take(&mut writer.unsynced_names))
-        };
-        let recovery_point = self.recovery_point();
-        let (covered, segments_below) = match reach {
-            Reach::Below => (upto.min(end), upto.min(end)),
-            Reach::AtLeast => (end, end),
-            Reach::Whole => (end, end.next()),
-        };
-        let synced = (|| {
-            if let Some(path) = snapshot {
-                self.fs.open(&path, OpenMode::Read)?.sync()?;
-            }
-            for segment in self.segments().range(recovery_point, segments_below) {
-                segment.sync()?;
-            }
-            if sync_names {
-                self.fs.sync_dir(&self.dir)?;
-            }
-            Ok(())
-        })();
-        synced.map_err(|e| self.health.fail(e).context(format_args!("flush of {}", self.partition)))?;
-        self.recovery_point.fetch_max(covered.0, Ordering::SeqCst);
+        let end = self.sync_active(Files::Log)?;
+        self.raise_recovery_point(match reach {
+            Reach::Exactly => upto.min(end),
+            Reach::AtLeast => end,
+        });
         Ok(())
+    }
+
+    /// What appends wait for: before a roll, the files of the active segment are closed and made durable; after one, the
+    /// names of the new segment and what lies beside it. All wait for it together, so it is done once.
+    pub(super) fn flush_for_append(&self) -> Result<()> {
+        let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.sync_names()?;
+        let finished = {
+            let mut writer = self.lock_writer();
+            self.check_writable(&writer)?;
+            if writer.pending_roll != PendingRoll::Waits {
+                return Ok(());
+            }
+            writer.active.finish().map_err(|e| self.judge_flush(e))
+        };
+        let synced = finished.and_then(|()| self.sync_active(Files::All));
+        if let Ok(end) = synced {
+            self.raise_recovery_point(end);
+        }
+        let mut writer = self.lock_writer();
+        writer.pending_roll = synced.as_ref().map_or(PendingRoll::None, |&end| PendingRoll::Ready(end));
+        synced.map(|_| ())
+    }
+
+    /// As [`Self::flush`], for closing: with all files and names. The active segment must be finished.
+    pub(super) fn flush_all_files(&self) -> Result<()> {
+        let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.health.check()?;
+        self.sync_names()?;
+        let end = self.sync_active(Files::All)?;
+        self.raise_recovery_point(end);
+        Ok(())
+    }
+
+    /// Syncs the active segment, under the flush lock. The end that was reached: what was appended while this one waited
+    /// is covered too, at no further cost. The recovery point stays.
+    fn sync_active(&self, files: Files) -> Result<Offset> {
+        let (end, active) = {
+            let writer = self.lock_writer();
+            (writer.end, writer.active.segment().clone())
+        };
+        let synced = match files {
+            Files::Log => active.file().sync(),
+            Files::All => active.sync_all(),
+        };
+        synced.map_err(|e| self.judge_flush(e))?;
+        Ok(end)
+    }
+
+    fn raise_recovery_point(&self, to: Offset) {
+        self.recovery_point.fetch_max(to.0, Ordering::SeqCst);
+    }
+
+    /// Makes durable what a roll made beside the active segment's bytes, under the flush lock.
+    fn sync_names(&self) -> Result<()> {
+        let (unsynced_names, snapshot) = {
+            let mut writer = self.lock_writer();
+            (std::mem::take(&mut writer.unsynced_names), writer.producers.take_unsynced())
+        };
+        if !unsynced_names {
+            return Ok(());
+        }
+        let synced =
+            snapshot.as_ref().map_or(Ok(()), |file| file.sync()).and_then(|()| self.fs.sync_dir(&self.dir));
+        synced.map_err(|e| {
+            let mut writer = self.lock_writer();
+            writer.unsynced_names = true;
+            if let Some(file) = snapshot {
+                writer.producers.put_back_unsynced(file);
+            }
+            self.judge_flush(e)
+        })
+    }
+
+    fn judge_flush(&self, error: Error) -> Error {
+        self.health.judge(error).context(format_args!("flush of {}", self.partition))
     }
 }

@@ -59,8 +59,8 @@ impl DirHealth {
         error.taking_dir_offline()
     }
 
-    /// As [`Self::fail`] for failures that may have lost data. A full disk and a lack of descriptors lose nothing: they
-    /// are for the one call only (deviations.md D19, D37).
+    /// As [`Self::fail`] for failures that may have lost data: I/O errors, and any failed sync. A full disk and a lack of
+    /// descriptors lose nothing: they are for the one call only (deviations.md D19, D37).
     #[must_use]
     pub fn judge(&self, error: Error) -> Error {
         if error.kind() == ErrorKind::KafkaStorage && error.is_io() { self.fail(error) } else { error }

@@ -58,6 +58,7 @@ use end::PublishedEnd;
 use epoch_file::EpochFile;
 use lock_order::{Level, Locked};
 use producer_log::ProducerLog;
+use roll::PendingRoll;
 
 /// Where a log lives and what it shares with the others.
 #[derive(Clone, Debug)]
@@ -104,10 +105,11 @@ struct Writer {
     roll_jitter_ms: i64,
     /// Why nothing can be appended until the log is opened again: garbage behind the end that could not be cut off.
     broken: Option<Error>,
-    /// Bases of segments whose names are not durable yet.
+    /// Whether a roll made files whose names are not durable yet.
     unsynced_names: bool,
-    /// Up to where a roll wants the log flushed.
-    flush_due: Option<Offset>,
+    pending_roll: PendingRoll,
+    /// Whether a failed append was cut off and that is not durable yet.
+    unsynced_cut: bool,
 }
 
 /// A log is open until it is closed; then every call answers CLOSED.
@@ -134,8 +136,9 @@ impl Log {
             epochs: loaded.epochs,
             roll_jitter_ms: roll::draw_jitter_ms(&options.config),
             broken: None,
-            unsynced_names: true,
-            flush_due: None,
+            unsynced_names: false,
+            pending_roll: PendingRoll::None,
+            unsynced_cut: false,
         };
         let log = Self {
             partition: place.partition,

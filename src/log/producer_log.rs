@@ -15,7 +15,7 @@ use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
-use crate::io::{EntryKind, FileSystem, OpenMode, read_file, remove_file_if_exists};
+use crate::io::{EntryKind, File, FileSystem, OpenMode, read_file, remove_file_if_exists};
 use crate::segment::{BatchScan, Segment};
 use crate::state::producers::{Oddity, Producers, StagedProducer};
 use crate::state::transactions::CompletedTxn;
@@ -41,7 +41,7 @@ pub(super) struct ProducerLog {
     snapshots: BTreeSet<Offset>,
     expiration_ms: i64,
     /// A snapshot that was written and not synced.
-    unsynced: Option<Offset>,
+    unsynced: Option<Arc<dyn File>>,
 }
 
 /// How far a rebuild goes, and from where.
@@ -113,16 +113,21 @@ impl ProducerLog {
         file.write_at(&content, 0)?;
         match durability {
             Durability::Synced => file.sync()?,
-            Durability::Later => self.unsynced = Some(self.map_end),
+            Durability::Later => self.unsynced = Some(file),
         }
         self.snapshots.insert(self.map_end);
         self.last_snapshot = self.map_end;
         Ok(())
     }
 
-    /// The path of a snapshot that is still to be synced; it counts as synced from now on.
-    pub(super) fn take_unsynced(&mut self) -> Option<PathBuf> {
-        self.unsynced.take().map(|offset| self.path(offset))
+    /// The snapshot that is still to be synced; it counts as synced from now on.
+    pub(super) fn take_unsynced(&mut self) -> Option<Arc<dyn File>> {
+        self.unsynced.take()
+    }
+
+    /// The snapshot that was taken could not be synced. There is none after it: a roll waits for the sync.
+    pub(super) fn put_back_unsynced(&mut self, file: Arc<dyn File>) {
+        self.unsynced.get_or_insert(file);
     }
 
     fn remove(&mut self, offset: Offset) -> Result<()> {
@@ -203,7 +208,7 @@ impl ProducerLog {
             self.map_end = range.log_start;
         } else if self.map_end != range.end {
             self.producers.clear();
-            self.load_newest(range, notes)?;
+            self.load_newest(range, shutdown, notes)?;
         }
         if range.end > self.map_end && !was_empty {
             self.replay(segments, range, &snapshot_at, notes)?;
@@ -218,11 +223,15 @@ impl ProducerLog {
         out.into_iter().try_for_each(|offset| self.remove(offset))
     }
 
-    fn load_newest(&mut self, range: RebuildRange, notes: &mut LoadNotes) -> Result<()> {
+    fn load_newest(&mut self, range: RebuildRange, shutdown: Shutdown, notes: &mut LoadNotes) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
             let content = read_file(&*self.fs, &self.path(newest))?.unwrap_or_default();
             match snapshot::parse(&content) {
                 Ok(entries) => {
+                    if shutdown == Shutdown::Unclean {
+                        // A roll leaves its sync to the next flush, which may not have come.
+                        self.fs.open(&self.path(newest), OpenMode::Read)?.sync()?;
+                    }
                     self.producers.load(&entries, range.now, self.expiration_ms);
                     self.map_end = newest;
                     self.last_snapshot = newest;

@@ -1,4 +1,8 @@
-//! When a new segment begins, and how. Implements log.md 2.9, 2.10 and 4.
+//! When a new segment begins, and how. Implements log.md 2.9, 2.10 and 4, W1, W2.
+//!
+//! A segment begins when all before it is durable: bytes, indexes, names. Else a power cut could take the end of one
+//! segment and leave the next, a hole that no load can tell from one that compaction left. The flush comes first, without
+//! the append lock; appends wait for it, so that nothing is written behind it.
 
 use std::sync::Arc;
 
@@ -6,9 +10,9 @@ use super::producer_log::Durability;
 use super::{Log, Writer};
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::names::{FileState, SegmentFileKind};
+use crate::format::names::SegmentFileKind;
 use crate::io::remove_file_if_exists;
-use crate::segment::{Segment, path_of, rename_files};
+use crate::segment::{Segment, path_of};
 use crate::types::{Offset, TimestampMs};
 
 /// Why a new segment begins.
@@ -51,6 +55,27 @@ pub struct RollInput {
     pub is_index_full: bool,
 }
 
+/// How far a roll is, under the append lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PendingRoll {
+    /// Nobody wants one.
+    None,
+    /// One waits for the flush of everything before it, and appends wait for the roll.
+    Waits,
+    /// Everything below this offset is durable and the active segment finished: at this end a segment may begin.
+    Ready(Offset),
+}
+
+/// Whether a new segment began, or could not yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Rolled {
+    /// It began, or none was due.
+    Done,
+    /// [`Log::flush_for_append`] has to come first, without the append lock.
+    FlushFirst,
+}
+
 /// Whether a new segment must begin before the data is appended; the first reason in Kafka's order.
 #[must_use]
 pub fn should_roll(input: &RollInput) -> Option<RollReason> {
@@ -82,57 +107,74 @@ pub(super) fn draw_jitter_ms(config: &LogConfig) -> i64 {
 impl Log {
     /// Begins a new segment at the log end. Its base offset.
     pub fn roll(&self) -> Result<Offset> {
-        let base = {
-            let mut writer = self.lock_writer();
-            self.check_writable(&writer)?;
-            let base = writer.end;
-            self.roll_at(&mut writer, base)?;
-            base
-        };
-        self.flush_due()?;
-        Ok(base)
+        loop {
+            {
+                let mut writer = self.lock_writer();
+                self.check_writable(&writer)?;
+                let base = writer.end;
+                if self.roll_at(&mut writer, base)? == Rolled::Done {
+                    return Ok(base);
+                }
+            }
+            self.flush_for_append()?;
+        }
     }
 
-    /// Begins a new segment at `base` under the append lock. If that fails the old segment stays active.
-    pub(super) fn roll_at(&self, writer: &mut Writer, base: Offset) -> Result<()> {
+    /// Begins a new segment at the log end, `base`, under the append lock, if all before it is durable. If that fails the
+    /// old segment stays active.
+    pub(super) fn roll_at(&self, writer: &mut Writer, base: Offset) -> Result<Rolled> {
         let active_base = writer.active.segment().base_offset();
-        let replaces_active = base == active_base;
-        if base < active_base || (replaces_active && writer.active.segment().size_bytes() > 0) {
+        let is_empty = writer.active.segment().size_bytes() == 0;
+        if base < active_base || (base == active_base && !is_empty) {
             return Err(Error::new(
                 ErrorKind::KafkaStorage,
                 format!("cannot begin a segment at offset {base}: the active one begins at {active_base} and is not empty"),
             )
             .at_offset(base));
         }
-        self.begin_segment(writer, base, replaces_active).map_err(|e| self.health.judge(e))
+        if base != active_base && writer.pending_roll != PendingRoll::Ready(base) {
+            writer.pending_roll = PendingRoll::Waits;
+            return Ok(Rolled::FlushFirst);
+        }
+        writer.pending_roll = PendingRoll::None;
+        self.begin_segment(writer, base).map_err(|e| self.health.judge(e))?;
+        Ok(Rolled::Done)
     }
 
-    fn begin_segment(&self, writer: &mut Writer, base: Offset, replaces_active: bool) -> Result<()> {
+    /// An empty active segment of the same base is begun anew in its place: its indexes are full (KAFKA-6388).
+    fn begin_segment(&self, writer: &mut Writer, base: Offset) -> Result<()> {
         let config = self.config();
-        if replaces_active {
-            // A full index on an empty segment: its files make way for fresh ones of the same name (KAFKA-6388).
-            rename_files(&*self.fs, &self.dir, base, FileState::Live, FileState::Deleted)?;
-        } else {
+        let is_new = base != writer.active.segment().base_offset();
+        if is_new {
             for kind in SegmentFileKind::OF_SEGMENT {
                 remove_file_if_exists(&*self.fs, &path_of(&self.dir, base, kind))?;
             }
-            writer.active.finish()?;
         }
         writer.producers.set_map_end(base);
         writer.producers.take_snapshot(Durability::Later)?;
+        // That of one begun in place is durable.
+        writer.unsynced_names |= is_new;
         let preallocate = Some(config.initial_file_bytes()).filter(|&bytes| bytes > 0);
         let options = super::load::segment_options(&config);
-        let next = Segment::create(&self.fs, &self.dir, base, options, preallocate, self.clock.now())?;
+        let created = Segment::create(&self.fs, &self.dir, base, options, preallocate, self.clock.now());
+        let next = match created {
+            Ok(next) => next,
+            Err(error) if is_new => {
+                // What is left of it would be the end of the log at the next load, whatever is appended before it.
+                let path = path_of(&self.dir, base, SegmentFileKind::Log);
+                if let Err(left) = remove_file_if_exists(&*self.fs, &path) {
+                    writer.broken = Some(left);
+                }
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        };
         let segment = Arc::clone(next.segment());
-
         let old = std::mem::replace(&mut writer.active, next);
-        writer.roll_jitter_ms = draw_jitter_ms(&config);
-        writer.unsynced_names = true;
-        if !replaces_active {
-            writer.flush_due = Some(base);
-            // Its indexes are in their files already; a failure to read them later heals itself.
-            old.close()?;
+        if is_new {
+            old.close();
         }
+        writer.roll_jitter_ms = draw_jitter_ms(&config);
         self.segments.rcu(|list| list.with(Arc::clone(&segment)));
         self.publish(writer);
         Ok(())

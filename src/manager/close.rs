@@ -1,6 +1,7 @@
 //! Closing: each directory whose logs were all closed in order gets its checkpoints, then its clean-shutdown marker.
 //! Implements manager.md 10.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -88,7 +89,15 @@ impl Manager {
             return Ok(());
         }
         let path = dir.path.join(marker::FILE);
-        let file = self.fs.open(&path, OpenMode::Truncate)?;
+        self.write_marker(dir, &path).map_err(|e| {
+            // An empty marker is one too.
+            let _ = self.fs.remove_file(&path);
+            dir.health.judge(e)
+        })
+    }
+
+    fn write_marker(&self, dir: &LogDir, path: &Path) -> Result<()> {
+        let file = self.fs.open(path, OpenMode::Truncate)?;
         file.write_at(&marker::write(self.broker_epoch), 0)?;
         file.sync()?;
         self.fs.sync_dir(&dir.path)

@@ -8,7 +8,7 @@ use super::checkpoints::Checkpoints;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{LOG_START_FILE, RECOVERY_POINT_FILE};
 use crate::format::meta_properties::{self, MetaProperties};
-use crate::io::{EntryKind, FileLock, FileSystem, OpenMode, create_dir_all, read_file};
+use crate::io::{EntryKind, FileLock, FileSystem, OpenMode, create_dir_all, read_file, sync_name};
 use crate::log::{DirHealth, Finding, FindingKind};
 
 /// What to do about a log directory that does not exist.
@@ -174,7 +174,8 @@ fn validate(fs: &dyn FileSystem, path: &Path, missing: MissingDir) -> Result<Pat
             )
             .in_file(path));
         }
-        Ok(_) => {}
+        // Who made it may have been killed before its name was durable, on which all in it depends.
+        Ok(_) => sync_name(fs, path)?,
     }
     // That it can be read shows here, before anything is written into it.
     fs.list(path)?;

@@ -146,8 +146,9 @@ fn plan_dir(
     dir.was_clean = exists(fs, &marker)?;
     if dir.was_clean {
         fs.remove_file(&marker)?;
-        fs.sync_dir(&dir.path)?;
     }
+    // Without a marker too: an owner that was killed may have removed it, or made logs, and not got as far as this.
+    fs.sync_dir(&dir.path)?;
     let shutdown = if dir.was_clean { Shutdown::Clean } else { Shutdown::Unclean };
     let jobs = found.into_iter().map(|(path, partition)| Job {
         dir: index,

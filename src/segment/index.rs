@@ -41,14 +41,6 @@ pub enum Indexes {
     Closed(OnceCell<ClosedIndexes>),
 }
 
-impl Indexes {
-    /// Whether entries are still added.
-    #[must_use]
-    pub fn is_growing(&self) -> bool {
-        matches!(self, Self::Growing(_))
-    }
-}
-
 /// Entries in memory. One writer adds, any number of readers look.
 #[derive(Debug)]
 pub struct GrowingIndexes {
@@ -108,11 +100,16 @@ impl GrowingIndexes {
             TimeRoom::Usual => self.is_time_index_full(),
             TimeRoom::LastEntry => false,
         };
-        let rises = entry.timestamp > self.last_time().map_or(TimestampMs::NONE, |last| last.timestamp)
-            && self.last_time().is_none_or(|last| entry.offset >= last.offset);
-        if rises && !full && entry.offset.relative_to(self.base_offset).is_some() {
+        if !full && self.is_due(&entry) {
             self.times.push(entry);
         }
+    }
+
+    fn is_due(&self, entry: &TimeEntry) -> bool {
+        let last = self.last_time();
+        let rises = entry.timestamp > last.map_or(TimestampMs::NONE, |last| last.timestamp)
+            && last.is_none_or(|last| entry.offset >= last.offset);
+        rises && entry.offset.relative_to(self.base_offset).is_some()
     }
 
     fn last_offset(&self) -> Option<OffsetEntry> {
@@ -127,6 +124,14 @@ impl GrowingIndexes {
     pub(super) fn encode(&self) -> (Vec<u8>, Vec<u8>) {
         let offsets = self.offsets.iter().filter_map(|(_, e)| e.encode(self.base_offset)).flatten().collect();
         let times = self.times.iter().filter_map(|(_, e)| e.encode(self.base_offset)).flatten().collect();
+        (offsets, times)
+    }
+
+    /// The bytes of both files as they are when the segment is closed: `last_time` is added in the slot kept for it.
+    pub(super) fn encode_finished(&self, last_time: Option<TimeEntry>) -> (Vec<u8>, Vec<u8>) {
+        let (offsets, mut times) = self.encode();
+        let last = last_time.filter(|entry| self.is_due(entry));
+        times.extend(last.and_then(|entry| entry.encode(self.base_offset)).into_iter().flatten());
         (offsets, times)
     }
 }

@@ -111,18 +111,14 @@ impl Segment {
         Ok(self.fs.stat(&self.path(SegmentFileKind::Log))?.modified)
     }
 
-    /// Makes its bytes and, once it is closed for writing, its indexes durable (log.md 2.24). The index of a segment
-    /// that still grows is rebuilt after a crash and needs none.
-    pub fn sync(&self) -> Result<()> {
+    /// Makes its bytes and its index files durable as they are (log.md 2.24).
+    pub fn sync_all(&self) -> Result<()> {
         self.file.sync()?;
-        if self.indexes.load().is_growing() {
-            sync_if_exists(&*self.fs, &self.path(SegmentFileKind::TxnIndex))
-        } else {
-            self.sync_index_files()
-        }
+        self.sync_index_files()
     }
 
-    fn sync_index_files(&self) -> Result<()> {
+    /// Makes its index files durable as they are; those that do not exist are passed over.
+    pub fn sync_index_files(&self) -> Result<()> {
         [SegmentFileKind::OffsetIndex, SegmentFileKind::TimeIndex, SegmentFileKind::TxnIndex]
             .into_iter()
             .try_for_each(|kind| sync_if_exists(&*self.fs, &self.path(kind)))

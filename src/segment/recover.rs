@@ -24,15 +24,17 @@ pub trait RecoverySink {
 /// What a recovery did.
 #[derive(Clone, Debug)]
 pub struct Recovery {
-    /// Bytes cut off behind the last good batch.
+    /// Bytes behind the last good batch, to be cut off.
     pub truncated_bytes: u64,
     /// What was wrong with them.
     pub reason: Option<String>,
 }
 
 impl Segment {
-    /// Recovers the segment; it can be appended to afterwards. An I/O error cuts nothing (hard-cases.md HC22). An offset
-    /// that does not fit the segment's range is SEGMENT_OVERFLOW and cuts nothing either.
+    /// Recovers the segment up to the files of its log and indexes, which are as they were until
+    /// [`SegmentWriter::finish`] cuts and writes them: what has to be in order before bytes go comes in between. It can be
+    /// appended to afterwards. An I/O error cuts nothing (hard-cases.md HC22). An offset that does not fit the segment's
+    /// range is SEGMENT_OVERFLOW and cuts nothing either.
     pub fn recover(self: Arc<Self>, sink: &mut dyn RecoverySink) -> Result<(SegmentWriter, Recovery)> {
         let indexes = self.empty_indexes();
         let Indexes::Growing(growing) = &indexes else {
@@ -71,19 +73,14 @@ impl Segment {
         };
         let max_timestamp = entries.finish(growing);
         let truncated_bytes = self.size_bytes() - valid_bytes;
-        if truncated_bytes > 0 {
-            self.file.set_len(valid_bytes)?;
-            self.size_bytes.store(valid_bytes, Ordering::SeqCst);
-        }
+        self.size_bytes.store(valid_bytes, Ordering::SeqCst);
         self.reset_txn_index()?;
         for txn in &aborted {
             self.append_aborted(txn)?;
         }
         *self.max_timestamp.lock() = Some(max_timestamp);
         self.indexes.store(Arc::new(indexes));
-        let mut writer = SegmentWriter::new(self, false)?;
-        writer.finish()?;
-        Ok((writer, Recovery { truncated_bytes, reason }))
+        Ok((SegmentWriter::new(self, false)?, Recovery { truncated_bytes, reason }))
     }
 }
 

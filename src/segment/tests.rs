@@ -44,6 +44,11 @@ fn writer(fs: &Arc<dyn FileSystem>, dir: &Arc<Path>, base: i64, options: Segment
     Segment::create(fs, dir, Offset(base), options, None, TimestampMs(0)).unwrap()
 }
 
+fn close(mut writer: SegmentWriter) -> Arc<Segment> {
+    writer.finish().unwrap();
+    writer.close()
+}
+
 fn append(writer: &mut SegmentWriter, batches: &[Vec<u8>]) {
     let headers: Vec<_> = batches.iter().map(|b| *Batch::new(b).unwrap().header()).collect();
     writer.store(&batches.concat()).unwrap();
@@ -83,7 +88,7 @@ fn g_segment_index_entries_of_single_appends() {
         let bytes = (0..40).map(|n| batch(base, records, max, n)).find(|b| b.len() == size).unwrap();
         append(&mut w, &[bytes]);
     }
-    let segment = w.close().unwrap();
+    let segment = close(w);
     assert_eq!(file(&*fs, "00000000000000001000.index").unwrap(), unhex("00000003000000db0000000600000179"));
     assert_eq!(
         file(&*fs, "00000000000000001000.timeindex").unwrap(),
@@ -95,7 +100,7 @@ fn g_segment_index_entries_of_single_appends() {
     );
     // Recovery writes the same bytes for a segment written in one go.
     let again = Segment::open(&fs, &dir, Offset(1000), *segment.options(), TimestampMs(0)).unwrap();
-    again.recover(&mut Nothing).unwrap();
+    again.recover(&mut Nothing).unwrap().0.finish().unwrap();
     assert_eq!(file(&*fs, "00000000000000001000.index").unwrap(), unhex("00000003000000db0000000600000179"));
 }
 
@@ -124,7 +129,7 @@ fn log_md_14_2_and_d20_a_full_index_stays_full_and_the_append_succeeds() {
     assert_eq!(offsets(w.segment()).len(), 6);
     assert_eq!(times(w.segment()).len(), 3);
     assert!(w.is_index_full());
-    let segment = w.close().unwrap();
+    let segment = close(w);
     assert_eq!(times(&segment).last(), Some(&(1011, 59)), "the free slot is for the last entry");
     assert_eq!(segment.translate(Offset(57), 1392).unwrap().unwrap().base_offset, Offset(55));
 }
@@ -134,7 +139,7 @@ fn translate_finds_the_batch_that_holds_an_offset_or_the_next_one() {
     let (_, fs, dir) = sim();
     let mut w = writer(&fs, &dir, 0, SegmentOptions { index_interval_bytes: 0, ..OPTIONS });
     append(&mut w, &[five(0, 1), five(10, 2), five(20, 3)]);
-    let segment = w.close().unwrap();
+    let segment = close(w);
     let at = |o| segment.translate(Offset(o), 348).unwrap().map(|b| (b.base_offset.0, b.position));
     assert_eq!(at(0), Some((0, 0)));
     assert_eq!(at(4), Some((0, 0)));
@@ -151,7 +156,7 @@ fn hc11_a_wrong_offset_index_is_made_anew_before_it_is_used() {
     let mut w = writer(&fs, &dir, 0, SegmentOptions { index_interval_bytes: 0, ..OPTIONS });
     append(&mut w, &[five(0, 1), five(5, 2), five(10, 3), five(15, 4)]);
     let options = *w.segment().options();
-    w.close().unwrap();
+    close(w);
     let good = file(&*fs, "00000000000000000000.index").unwrap();
     let good_times = file(&*fs, "00000000000000000000.timeindex").unwrap();
     assert_eq!(good.len(), 24);
@@ -224,7 +229,9 @@ fn recovery_cuts_in_front_of_the_first_wrong_byte() {
             write_all(&*fs, &segment_path("00000000000000000000.log"), &bytes);
             let options = SegmentOptions { index_interval_bytes: interval, ..OPTIONS };
             let segment = Segment::open(&fs, &dir, Offset(0), options, TimestampMs(0)).unwrap();
-            let (writer, recovery) = segment.recover(&mut Nothing).unwrap();
+            let (mut writer, recovery) = segment.recover(&mut Nothing).unwrap();
+            assert_eq!(file(&*fs, "00000000000000000000.log").unwrap(), bytes, "cut only when finished");
+            writer.finish().unwrap();
             assert_eq!(writer.segment().size_bytes(), kept);
             assert_eq!(recovery.truncated_bytes, bytes.len() as u64 - kept);
             assert_eq!(recovery.reason.is_some(), recovery.truncated_bytes > 0);
@@ -265,7 +272,7 @@ fn hc42_b_an_index_cut_by_another_process_is_an_error_and_no_signal() {
     let batches: Vec<_> = (0..2000).map(|i| five(5 * i, 1000 + i)).collect();
     append(&mut w, &batches);
     let size = w.segment().size_bytes();
-    let segment = w.close().unwrap();
+    let segment = close(w);
     assert!(segment.translate(Offset(9000), size).unwrap().is_some());
     for name in ["00000000000000000000.index", "00000000000000000000.timeindex"] {
         fs.open(&dir.path().join(name), OpenMode::ReadWrite).unwrap().set_len(0).unwrap();
@@ -288,7 +295,7 @@ fn hc42_c_existing_empty_indexes_grow_by_entries() {
     let segment = Segment::open(&fs, &dir, Offset(0), options, TimestampMs(0)).unwrap();
     let mut w = segment.into_writer().unwrap();
     append(&mut w, &[five(0, 1), five(5, 2)]);
-    w.close().unwrap();
+    close(w);
     assert_eq!(file(&*fs, "00000000000000000000.index").unwrap().len(), 8);
     assert_eq!(file(&*fs, "00000000000000000000.timeindex").unwrap().len(), 12);
 }

@@ -113,34 +113,26 @@ impl SegmentWriter {
         self.segment.file.set_len(self.segment.size_bytes())
     }
 
-    /// Ends writing (log.md 2.19): the last time entry is added, the index files are written as long as they must be, a
-    /// preallocated tail of the log is cut. Nothing is synced. May be called again; the segment can still be read.
+    /// Brings the files to the state in which a closed segment has them (log.md 2.19): a preallocated tail of the log is
+    /// cut, the index files have all entries and the last time entry. Nothing is synced. What is in memory stays as it
+    /// is, so appending may go on; then this is to be done again.
     pub fn finish(&mut self) -> Result<()> {
-        if let Some(growing) = self.indexes() {
-            let MaxTimestamp { timestamp, offset } = self.max_timestamp;
-            let before = growing.last_time();
-            if timestamp.is_some() {
-                growing.maybe_add_time(TimeEntry { timestamp, offset }, TimeRoom::LastEntry);
-            }
-            if growing.last_time() != before {
-                self.files_are_current = false;
-            }
-        }
-        self.finish_indexes()?;
         let segment = &self.segment;
         if segment.file.len()? != segment.size_bytes() {
             segment.file.set_len(segment.size_bytes())?;
         }
-        Ok(())
+        self.finish_indexes()
     }
 
-    /// Brings the index files up to what is in memory.
+    /// Brings the index files to the state in which a closed segment has them.
     pub fn finish_indexes(&mut self) -> Result<()> {
         if let Some(growing) = self.indexes()
             && !self.files_are_current
         {
             let segment = &self.segment;
-            let (offsets, times) = growing.encode();
+            let MaxTimestamp { timestamp, offset } = self.max_timestamp;
+            let last_time = Some(TimeEntry { timestamp, offset }).filter(|_| timestamp.is_some());
+            let (offsets, times) = growing.encode_finished(last_time);
             overwrite(&*segment.fs, &segment.path(SegmentFileKind::OffsetIndex), &offsets)?;
             overwrite(&*segment.fs, &segment.path(SegmentFileKind::TimeIndex), &times)?;
             self.files_are_current = true;
@@ -148,16 +140,10 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Makes the index files durable that [`Self::finish`] wrote.
-    pub fn sync_indexes(&self) -> Result<()> {
-        self.segment.sync_index_files()
-    }
-
-    /// Ends writing for good: from now on the indexes are read from their files.
-    pub fn close(mut self) -> Result<Arc<Segment>> {
-        self.finish()?;
+    /// Ends writing for good, after [`Self::finish`]: from now on the indexes are read from their files.
+    pub fn close(self) -> Arc<Segment> {
         self.segment.indexes.store(Arc::new(Indexes::Closed(OnceCell::new())));
-        Ok(self.segment)
+        self.segment
     }
 }
 

@@ -238,12 +238,14 @@ impl Disk {
         }
     }
 
+    /// Bytes of all files that have a name; those of removed ones are free.
     pub(super) fn bytes_used(&self) -> u64 {
-        let len = |node: &Node| match node {
-            Node::File { content, .. } => content.len() as u64,
-            Node::Dir { .. } => 0,
-        };
-        self.nodes.values().map(len).sum()
+        let names = self.nodes.values().filter_map(|node| match node {
+            Node::Dir { names, .. } => Some(names.values()),
+            Node::File { .. } => None,
+        });
+        let named: BTreeSet<Ino> = names.flatten().copied().collect();
+        named.into_iter().map(|ino| self.content(ino).len() as u64).sum()
     }
 
     pub(super) fn take_lock(&mut self, path: &Path) -> bool {

@@ -273,7 +273,15 @@ impl Shared {
                 continue;
             }
             fault.times = if fault.times == u64::MAX { u64::MAX } else { fault.times - 1 };
-            return Err((os_error("use", path, fault.errno), fault.stored_bytes.min(bytes)));
+            let opens = kind == OpKind::SyncDir && matches!(fault.errno, libc::EMFILE | libc::ENFILE);
+            let error = match kind {
+                // A directory is opened to be synced, and that alone can lack descriptors.
+                OpKind::Sync | OpKind::SyncDir if !opens => {
+                    Error::from_sync(path, &std::io::Error::from_raw_os_error(fault.errno))
+                }
+                _ => os_error("use", path, fault.errno),
+            };
+            return Err((error, fault.stored_bytes.min(bytes)));
         }
         Ok(())
     }
@@ -422,7 +430,10 @@ impl File for SimFile {
         }
         let end = position + buf.len() as u64;
         let grows = end.saturating_sub(shared.disk.content(self.ino).len() as u64);
-        let room = shared.capacity_bytes.saturating_sub(shared.disk.bytes_used());
+        let room = match shared.capacity_bytes {
+            u64::MAX => u64::MAX,
+            capacity => capacity.saturating_sub(shared.disk.bytes_used()),
+        };
         if grows > room {
             let stored = buf.len() - to_usize((grows - room).min(buf.len() as u64));
             shared.disk.write(self.ino, position, &buf[..stored]);

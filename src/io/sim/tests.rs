@@ -90,6 +90,10 @@ fn a_full_disk_stores_what_fits() {
     assert_eq!(file.len().unwrap(), 10);
     file.set_len(8).unwrap();
     file.write_at(&[3; 2], 8).unwrap();
+    let other = fs.open(path("/b"), OpenMode::Create).unwrap();
+    assert_eq!(other.write_at(&[4; 2], 0).unwrap_err().kind(), crate::ErrorKind::NoSpace);
+    fs.remove_file(path("/a")).unwrap();
+    other.write_at(&[4; 2], 0).unwrap();
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! What an interrupted replacement or deletion of segments left: finished if the new segments are complete, undone if not.
-//! Implements log.md 8.1-8.3, hard-cases.md HC15, HC16.
+//! Implements log.md 8.1-8.3, W9, hard-cases.md HC15, HC16.
+//!
+//! A crash may come here too, and the next load has only the names to go by: what proves that a set is not to be used
+//! goes last, and what a set replaces goes before the set gets its names. A directory sync stands between.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,61 +27,50 @@ struct Replaced {
 pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes) -> Result<bool> {
     let mut files = list_segment_files(&**fs, dir)?;
     let mut changed = false;
-    let mut remove = |file: &SegmentFile| {
-        changed = true;
-        fs.remove_file(&dir.join(file.name()))
-    };
     // Files are renamed from .cleaned to .swap from the highest base down, so a .cleaned file proves that the .swap
     // files at its base and above are not all there (KAFKA-6264).
     let unfinished = files.iter().filter(|f| f.state == FileState::Cleaned).map(|f| f.offset).min();
-    for file in &files {
-        let swap_of_unfinished =
-            file.state == FileState::Swap && unfinished.is_some_and(|u| file.offset >= u);
-        if file.state == FileState::Cleaned || swap_of_unfinished {
-            notes.note(
-                FindingKind::Repaired,
-                format!("removed {}: its replacement was not complete", file.name()),
-            );
-            remove(file)?;
-        }
+    let is_of_unfinished =
+        |f: &SegmentFile| f.state == FileState::Swap && unfinished.is_some_and(|u| f.offset >= u);
+    for file in files.iter().filter(|f| f.state == FileState::Cleaned || is_of_unfinished(f)) {
+        notes.note(
+            FindingKind::Repaired,
+            format!("removed {}: its replacement was not complete", file.name()),
+        );
     }
+    changed |= remove_all(&**fs, dir, files.iter().filter(|f| is_of_unfinished(f)))?;
+    changed |= remove_all(&**fs, dir, files.iter().filter(|f| f.state == FileState::Cleaned))?;
     files.retain(|f| match f.state {
         FileState::Live | FileState::Deleted => true,
-        FileState::Swap => unfinished.is_none_or(|u| f.offset < u),
+        FileState::Swap => !is_of_unfinished(f),
         FileState::Cleaned => false,
     });
 
     match replaced_by(fs, dir, &files)? {
         Swaps::None => {}
-        Swaps::Broken(problem) => {
+        Swaps::Broken(broken, problem) => {
             notes.note(
                 FindingKind::Repaired,
-                format!("removed a set of .swap files, kept the segments: {problem}"),
+                format!("removed a set of .swap files, kept the segments: {}: {problem}", broken.name()),
             );
-            for original in originals_of(&files) {
-                notes.note(FindingKind::Repaired, format!("took back {}", original.name()));
-                fs.rename(&dir.join(original.name()), &dir.join(original.in_state(FileState::Live).name()))?;
-                files.retain(|f| *f != original);
-            }
-            for swap in files.iter().filter(|f| f.state == FileState::Swap) {
-                remove(swap)?;
-            }
-            files.retain(|f| f.state != FileState::Swap);
+            let originals = originals_of(&files);
+            changed |= take_back(&**fs, dir, &originals, notes)?;
+            let swaps = files.iter().filter(|f| f.state == FileState::Swap);
+            changed |= remove_all(&**fs, dir, swaps.filter(|&f| *f != broken))?;
+            changed |= remove_all(&**fs, dir, [&broken])?;
+            files.retain(|f| f.state != FileState::Swap && !originals.contains(f));
         }
         Swaps::Complete(range) => {
             notes.note(
                 FindingKind::Repaired,
                 format!("finished replacing offsets {} to {}", range.first, range.end),
             );
-            for old in files.iter().filter(|f| f.state == FileState::Live && is_replaced(f, range)) {
-                remove(old)?;
-            }
+            let old = files.iter().filter(|f| f.state == FileState::Live && is_replaced(f, range));
+            changed |= remove_all(&**fs, dir, old)?;
         }
     }
     // Not before it is known that nothing of it is wanted back.
-    for deleted in files.iter().filter(|f| f.state == FileState::Deleted) {
-        remove(deleted)?;
-    }
+    changed |= remove_all(&**fs, dir, files.iter().filter(|f| f.state == FileState::Deleted))?;
     for swap in files.iter().filter(|f| f.state == FileState::Swap) {
         changed = true;
         fs.rename(&dir.join(swap.name()), &dir.join(swap.in_state(FileState::Live).name()))?;
@@ -105,6 +98,42 @@ fn originals_of(files: &[SegmentFile]) -> Vec<SegmentFile> {
         .collect()
 }
 
+/// Gives those files their names again, from the highest base down: what a crash leaves of that is what
+/// [`originals_of`] goes on with. Whether there were any.
+fn take_back(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    originals: &[SegmentFile],
+    notes: &mut LoadNotes,
+) -> Result<bool> {
+    let bases: BTreeSet<Offset> = originals.iter().map(|f| f.offset).collect();
+    for &base in bases.iter().rev() {
+        for original in originals.iter().filter(|f| f.offset == base) {
+            notes.note(FindingKind::Repaired, format!("took back {}", original.name()));
+            fs.rename(&dir.join(original.name()), &dir.join(original.in_state(FileState::Live).name()))?;
+        }
+        fs.sync_dir(dir)?;
+    }
+    Ok(!bases.is_empty())
+}
+
+/// Removes files, so that whatever is done next is done after it on the disk too. Whether there were any.
+fn remove_all<'f>(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    files: impl IntoIterator<Item = &'f SegmentFile>,
+) -> Result<bool> {
+    let mut any = false;
+    for file in files {
+        fs.remove_file(&dir.join(file.name()))?;
+        any = true;
+    }
+    if any {
+        fs.sync_dir(dir)?;
+    }
+    Ok(any)
+}
+
 fn is_replaced(file: &SegmentFile, range: Replaced) -> bool {
     range.first <= file.offset && file.offset < range.end
 }
@@ -114,8 +143,8 @@ enum Swaps {
     None,
     /// All of them are whole.
     Complete(Replaced),
-    /// One is not: what is wrong.
-    Broken(String),
+    /// One is not: which, and what is wrong.
+    Broken(SegmentFile, String),
 }
 
 /// Reads every `.log.swap` whole before anything is replaced: a torn one must not cost the originals.
@@ -124,7 +153,7 @@ fn replaced_by(fs: &Arc<dyn FileSystem>, dir: &Path, files: &[SegmentFile]) -> R
     for swap in files.iter().filter(|f| f.state == FileState::Swap && f.kind == SegmentFileKind::Log) {
         let end = match whole_segment_end(fs, &dir.join(swap.name()), swap.offset)? {
             Ok(end) => end,
-            Err(problem) => return Ok(Swaps::Broken(format!("{}: {problem}", swap.name()))),
+            Err(problem) => return Ok(Swaps::Broken(*swap, problem)),
         };
         range = Some(range.map_or(Replaced { first: swap.offset, end }, |r| Replaced {
             first: r.first.min(swap.offset),

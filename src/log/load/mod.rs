@@ -118,11 +118,13 @@ impl Loader<'_> {
             self.fs.remove_file(&self.dir.join(orphan.name()))?;
             changed = true;
         }
-        let last = logs.last().copied();
+        // From the floor of the recovery point on; all of them if it is below the first.
+        let recovery_point = self.options.recovery_point;
+        let recovered_from = logs.iter().rfind(|&&base| base <= recovery_point).or(logs.first()).copied();
         for base in logs {
             let segment = Segment::open(self.fs, self.dir, base, self.segment_options(), self.now)?;
-            let will_be_recovered = self.options.shutdown == Shutdown::Unclean
-                && (base >= self.options.recovery_point || Some(base) == last);
+            let will_be_recovered =
+                self.options.shutdown == Shutdown::Unclean && Some(base) >= recovered_from;
             let opened = self.mend_indexes(segment, will_be_recovered)?;
             self.segments.push(opened);
         }
@@ -130,26 +132,30 @@ impl Loader<'_> {
     }
 
     fn mend_indexes(&mut self, segment: Arc<Segment>, will_be_recovered: bool) -> Result<Arc<Segment>> {
+        if will_be_recovered {
+            return Ok(segment);
+        }
         let base = segment.base_offset();
         let why = match segment.check_index_files() {
             Ok(IndexFiles::Sane) => return Ok(segment),
             Ok(IndexFiles::Wrong) => {
-                if !will_be_recovered {
-                    self.notes.note(FindingKind::Repaired, format!("rebuilt the indexes of segment {base}"));
-                    self.notes.indexes_rebuilt += 1;
-                    segment.rebuild_indexes()?;
-                }
+                self.notes.note(FindingKind::Repaired, format!("rebuilt the indexes of segment {base}"));
+                self.notes.indexes_rebuilt += 1;
+                segment.rebuild_indexes()?;
+                segment.sync_index_files()?;
                 return Ok(segment);
             }
             Ok(IndexFiles::OffsetIndexMissing) => "its offset index is missing".to_owned(),
             Err(e) if e.kind() == ErrorKind::CorruptIndex => e.to_string(),
             Err(e) => return Err(e),
         };
-        let (writer, _) = self.recover_segment(segment, &why)?;
-        writer.close()
+        let (mut writer, _) = self.recover_segment(segment, &why)?;
+        finish_recovered(&mut writer)?;
+        Ok(writer.close())
     }
 
-    /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes cut.
+    /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes to be cut
+    /// by [`finish_recovered`], until which its files are as they were.
     fn recover_segment(&mut self, segment: Arc<Segment>, why: &str) -> Result<(SegmentWriter, u64)> {
         let base = segment.base_offset();
         let mut producers = ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
@@ -191,6 +197,7 @@ impl Loader<'_> {
             for segment in std::mem::take(&mut self.segments) {
                 self.retire(&segment)?;
             }
+            self.fs.sync_dir(self.dir)?;
             *changed = true;
             writer = None;
             let _ = self.epochs.cache_mut().clear();
@@ -231,9 +238,10 @@ impl Loader<'_> {
         let mut queue = unflushed.into_iter();
         while let Some(segment) = queue.next() {
             let base = segment.base_offset();
-            let (writer, truncated) = self.recover_segment(segment, "not known to be flushed")?;
+            let (mut writer, truncated) = self.recover_segment(segment, "not known to be flushed")?;
             if truncated > 0 {
-                // What comes behind a gap can never be reached in order.
+                // What comes behind a gap can never be reached in order. It goes before the bytes do: after a crash in
+                // between nothing would tell the gap.
                 for behind in queue.by_ref() {
                     self.notes.note(
                         FindingKind::Recovered,
@@ -244,11 +252,13 @@ impl Loader<'_> {
                     self.segments.retain(|s| s.base_offset() != behind.base_offset());
                     *changed = true;
                 }
+                self.fs.sync_dir(self.dir)?;
             }
+            finish_recovered(&mut writer)?;
             if self.segments.last().is_some_and(|last| last.base_offset() == base) {
                 active = Some(writer);
             } else {
-                writer.close()?;
+                writer.close();
             }
         }
         Ok(active)
@@ -258,7 +268,9 @@ impl Loader<'_> {
         let Some(last) = self.segments.last().cloned() else { return Ok(None) };
         let Err(problem) = last.check_tail()? else { return Ok(None) };
         let why = format!("closed in order, but its end is not: {problem}");
-        self.recover_segment(last, &why).map(|(writer, _)| Some(writer))
+        let (mut writer, _) = self.recover_segment(last, &why)?;
+        finish_recovered(&mut writer)?;
+        Ok(Some(writer))
     }
 
     /// Puts a segment out of use: its files are renamed and removed later.
@@ -318,6 +330,13 @@ impl Loader<'_> {
             notes: self.notes,
         })
     }
+}
+
+/// Brings what recovery found into the files, and makes it durable: what is appended next must not join bytes that a power
+/// cut brings back, and what was found once must not go.
+fn finish_recovered(writer: &mut SegmentWriter) -> Result<()> {
+    writer.finish()?;
+    writer.segment().sync_all()
 }
 
 /// What a segment of a log with this configuration fixes when it is opened.

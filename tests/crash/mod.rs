@@ -1,0 +1,317 @@
+//! What the crash tests share: seeded choices, records that tell where they come from, a manager on the simulated disk,
+//! and the comparison of a log with what was appended to it.
+#![allow(dead_code, reason = "each test binary uses the part it needs")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+pub(crate) mod run;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use klog::config::{ConfigSet, Resolved};
+use klog::format::builder::{BatchBuilder, BatchOptions};
+use klog::format::codec::Codec;
+use klog::format::epoch_checkpoint::EpochEntry;
+use klog::format::record::Header;
+use klog::format::uuid::Uuid;
+use klog::io::{ManualClock, SimFs};
+use klog::log::{Cursor, CursorOptions, FindingKind, Log};
+use klog::manager::{Manager, ManagerOptions, MissingDir, OpenCounts};
+use klog::types::{LeaderEpoch, Offset, TimestampMs, TopicPartition};
+
+/// The log directory of every test.
+pub(crate) const DIR: &str = "/data/logs";
+/// What the clocks show at first.
+pub(crate) const T: i64 = 1_700_000_000_000;
+
+/// A generator (splitmix64) that gives the same choices on every machine.
+#[derive(Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound as u64).unwrap()
+    }
+
+    /// True once in `n` times.
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.next().to_le_bytes()[0]).collect()
+    }
+}
+
+/// A record with all that a reader sees of it but its offset, which is its place in the list.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) timestamp: i64,
+    pub(crate) key: Option<Vec<u8>>,
+    pub(crate) value: Option<Vec<u8>>,
+    pub(crate) headers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    pub(crate) epoch: i32,
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |b: &Option<Vec<u8>>| {
+            let shown = b.as_deref().map(|b| String::from_utf8_lossy(&b[..b.len().min(24)]).into_owned());
+            shown.unwrap_or_else(|| "null".to_owned())
+        };
+        write!(f, "{}@{} {:?}={:?}", self.epoch, self.timestamp, text(&self.key), text(&self.value))?;
+        if self.headers.is_empty() { Ok(()) } else { write!(f, " +{} headers", self.headers.len()) }
+    }
+}
+
+impl Record {
+    /// A record of any shape; `id` is in it somewhere, so that no two are alike.
+    pub(crate) fn random(random: &mut Random, id: u64, now: i64) -> Self {
+        let id = format!("#{id}#").into_bytes();
+        let len = *random.pick(&[0, 3, 20, 20, 60, 200]);
+        // Half of the values compress well.
+        let filler = if random.one_in(2) { vec![b'v'; len] } else { random.bytes(len) };
+        let value = [id.clone(), filler].concat();
+        let headers = match random.below(4) {
+            0 => vec![(b"h".to_vec(), None), (Vec::new(), Some(vec![7; random.below(9)]))],
+            1 => vec![(b"name".to_vec(), Some(id.clone()))],
+            _ => Vec::new(),
+        };
+        let (key, value) = match random.below(6) {
+            0 => (None, Some(value)),
+            1 => (Some(id), None),
+            2 => (Some(Vec::new()), Some(value)),
+            3 => (Some(id), Some(Vec::new())),
+            _ => (Some(format!("k{}", random.below(5)).into_bytes()), Some(value)),
+        };
+        let timestamp = now - *random.pick(&[0, 0, 0, 1, 500]) + *random.pick(&[0, 0, 7]);
+        Self { timestamp, key, value, headers, epoch: 0 }
+    }
+
+    pub(crate) fn push_into(&self, builder: &mut BatchBuilder) {
+        let headers: Vec<Header<'_>> =
+            self.headers.iter().map(|(key, value)| Header { key, value: value.as_deref() }).collect();
+        let time = TimestampMs(self.timestamp);
+        builder.push(time, self.key.as_deref(), self.value.as_deref(), headers.iter().copied()).unwrap();
+    }
+}
+
+/// The records in a builder, ready to be appended.
+pub(crate) fn builder_of(records: &[Record]) -> BatchBuilder {
+    let mut builder = BatchBuilder::new();
+    for record in records {
+        record.push_into(&mut builder);
+    }
+    builder
+}
+
+/// The records as a ready batch of a producer.
+pub(crate) fn batch_of(records: &[Record], codec: Codec) -> Vec<u8> {
+    builder_of(records).finish(&BatchOptions { codec, ..BatchOptions::default() }).unwrap().to_vec()
+}
+
+/// A configuration with keys of the topics `a` and `b`.
+pub(crate) fn config(keys: &[(&str, &str)]) -> Arc<Resolved> {
+    let mut set = ConfigSet::broker();
+    for topic in ["a", "b"] {
+        for (key, value) in keys {
+            set.set_topic(topic, key, value).unwrap();
+        }
+    }
+    Arc::new(set.resolve().unwrap())
+}
+
+/// Opens the directory on a disk, with one thread, so that the order of what is done is always the same.
+pub(crate) fn open(
+    fs: &SimFs,
+    clock: &Arc<ManualClock>,
+    config: &Arc<Resolved>,
+) -> Result<Manager, klog::Error> {
+    Manager::open(ManagerOptions {
+        dirs: vec![DIR.into()],
+        missing_dir: MissingDir::Create,
+        config: Arc::clone(config),
+        fs: Arc::new(fs.clone()),
+        clock: Arc::clone(clock) as Arc<dyn klog::io::Clock>,
+        recovery_threads: Some(1),
+        broker_epoch: -1,
+    })
+}
+
+pub(crate) fn partition(topic: &str) -> TopicPartition {
+    TopicPartition::new(topic, 0)
+}
+
+/// Everything that a cursor gives from `start` on, with offsets.
+pub(crate) fn read_from(
+    log: &Arc<Log>,
+    start: Offset,
+    read_bytes: usize,
+    per_call: usize,
+) -> Result<Vec<(i64, Record)>, klog::Error> {
+    let mut cursor: Cursor = log.cursor(start, CursorOptions { read_bytes, ..CursorOptions::default() });
+    let mut all = Vec::new();
+    loop {
+        let slice = cursor.next_records(per_call)?;
+        if slice.is_empty() {
+            return Ok(all);
+        }
+        for record in slice.iter() {
+            let headers = record.headers.map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
+            all.push((
+                record.offset.0,
+                Record {
+                    timestamp: record.timestamp.0,
+                    key: record.key.map(<[u8]>::to_vec),
+                    value: record.value.map(<[u8]>::to_vec),
+                    headers,
+                    epoch: record.leader_epoch.0,
+                },
+            ));
+        }
+    }
+}
+
+/// The epochs that records with these epochs make.
+pub(crate) fn epochs_of(records: &[Record]) -> Vec<EpochEntry> {
+    let mut epochs: Vec<EpochEntry> = Vec::new();
+    for (offset, record) in (0..).zip(records) {
+        if epochs.last().is_none_or(|last| last.epoch.0 != record.epoch) {
+            epochs.push(EpochEntry { epoch: LeaderEpoch(record.epoch), start_offset: Offset(offset) });
+        }
+    }
+    epochs
+}
+
+/// What must be true of a log when its directory is opened after a crash.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) topic: String,
+    /// Everything that was ever handed to an append of this log, and not lost in an earlier crash.
+    pub(crate) records: Vec<Record>,
+    /// So many of them must be there.
+    pub(crate) at_least: usize,
+    /// No more than so many may be there.
+    pub(crate) at_most: usize,
+    /// Whether the log itself must be there.
+    pub(crate) exists: bool,
+    /// The topic ids that it may have.
+    pub(crate) topic_ids: Vec<Option<Uuid>>,
+}
+
+/// Compares an opened log with what is expected; how many records it has.
+pub(crate) fn check_log(
+    manager: &Manager,
+    expected: &Expected,
+    random: &mut Random,
+) -> Result<Option<usize>, String> {
+    let topic = &expected.topic;
+    let log = match manager.log(&partition(topic)) {
+        Ok(log) => log,
+        Err(e) if e.kind() == klog::ErrorKind::UnknownTopicOrPartition && !expected.exists => {
+            return Ok(None);
+        }
+        Err(e) => return Err(format!("log {topic}: {e:?}")),
+    };
+    let read_bytes = *random.pick(&[1, 200, 1000, 16_384]);
+    let per_call = *random.pick(&[1, 3, 1000]);
+    let found = read_from(&log, log.start_offset(), read_bytes, per_call)
+        .map_err(|e| format!("log {topic} cannot be read: {e:?}"))?;
+    let end = usize::try_from(log.end_offset().0).unwrap();
+    if log.start_offset() != Offset(0) || found.len() != end {
+        return Err(format!(
+            "log {topic}: offsets {}..{end}, but {} records",
+            log.start_offset(),
+            found.len()
+        ));
+    }
+    for (i, (offset, record)) in found.iter().enumerate() {
+        if usize::try_from(*offset).ok() != Some(i) {
+            return Err(format!("log {topic}: record {i} has the offset {offset}"));
+        }
+        match expected.records.get(i) {
+            Some(appended) if appended == record => {}
+            appended => {
+                return Err(format!("log {topic}: at {i} there is {record:?}, appended was {appended:?}"));
+            }
+        }
+    }
+    if end < expected.at_least || end > expected.at_most {
+        return Err(format!(
+            "log {topic}: {end} records, but at least {} and at most {} must be there",
+            expected.at_least, expected.at_most
+        ));
+    }
+    let epochs = epochs_of(&expected.records[..end]);
+    if log.epochs() != epochs {
+        return Err(format!("log {topic}: the epochs are {:?}, not {epochs:?}", log.epochs()));
+    }
+    if !expected.topic_ids.contains(&log.topic_id()) {
+        return Err(format!("log {topic}: the topic id is {:?}", log.topic_id()));
+    }
+    Ok(Some(end))
+}
+
+/// Whether opening found nothing to do.
+pub(crate) fn check_nothing_done(manager: &Manager) -> Result<(), String> {
+    let done = manager.report().iter().find(|f| f.kind != FindingKind::Config);
+    match done {
+        None if manager.open_counts() == OpenCounts::default() => Ok(()),
+        None => Err(format!("opening did {:?}", manager.open_counts())),
+        Some(finding) => Err(format!("opening found {finding}")),
+    }
+}
+
+/// Files by path, with their content.
+pub(crate) type Files = Vec<(std::path::PathBuf, Vec<u8>)>;
+
+/// All files of the log directory, for comparing; left out are those of a lock, those that wait for their removal, and
+/// the zeros that a preallocated log ends with.
+pub(crate) fn files(fs: &SimFs) -> Files {
+    let mut files = fs.files_below(Path::new(DIR));
+    files.retain(|(path, _)| !path.ends_with(".lock") && path.extension().is_none_or(|e| e != "deleted"));
+    for (_, content) in files.iter_mut().filter(|(path, _)| path.extension().is_some_and(|e| e == "log")) {
+        let end = content.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        content.truncate(end);
+    }
+    files
+}
+
+/// The first file that differs.
+pub(crate) fn difference(before: &Files, after: &Files) -> Option<String> {
+    let lost = before.iter().find(|file| !after.contains(file));
+    let come = after.iter().find(|file| !before.contains(file));
+    match (lost, come) {
+        (None, None) => None,
+        (lost, come) => {
+            let show = |file: Option<&(std::path::PathBuf, Vec<u8>)>| {
+                file.map_or_else(
+                    || "-".to_owned(),
+                    |(path, bytes)| {
+                        let shown = &bytes[..bytes.len().min(64)];
+                        format!("{} ({} bytes: {shown:02x?})", path.display(), bytes.len())
+                    },
+                )
+            };
+            Some(format!("before {}; after {}", show(lost), show(come)))
+        }
+    }
+}
