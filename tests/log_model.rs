@@ -242,7 +242,8 @@ impl World {
         let is_larger = first_bytes.len() > max_bytes;
         if is_larger && first_batch == FirstBatch::IfItFits {
             return match read {
-                Ok(read) if read.bytes == 0 && read.is_first_larger => Ok(()),
+                // Who wants no bytes hears nothing of the first batch.
+                Ok(read) if read.bytes == 0 && read.is_first_larger == (max_bytes > 0) => Ok(()),
                 other => Err(format!("the first batch does not fit: {other:?}")),
             };
         }
@@ -258,7 +259,7 @@ impl World {
             };
         }
         let read = read.map_err(|e| format!("{e:?}"))?;
-        if (read.first_offset.0, read.is_first_larger) != (*first, is_larger) {
+        if (read.first_offset.0, read.is_first_larger) != (*first, false) {
             return Err(format!("{read:?}, the first batch is at {first}"));
         }
         let mut rest = &buffer[..read.bytes];
