@@ -286,6 +286,13 @@ impl BatchHeader {
         increment_sequence(self.base_sequence, self.last_offset_delta())
     }
 
+    /// Whether the offsets rise and can come behind everything below `expected`. None is the largest possible one, behind
+    /// which there would be no log end.
+    #[must_use]
+    pub fn follows(&self, expected: Offset) -> bool {
+        expected <= self.base_offset && self.base_offset <= self.last_offset && self.last_offset < Offset::MAX
+    }
+
     /// Last offset minus base offset, as stored.
     #[must_use]
     #[allow(clippy::cast_possible_truncation)] // the difference was made from an i32

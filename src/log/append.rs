@@ -186,8 +186,7 @@ impl Log {
             leader_epoch: epoch,
             ..ready.header
         };
-        if header.last_offset.0 < first_offset.0
-            || header.last_offset - first_offset > i64::from(MAX_RELATIVE_OFFSET)
+        if !header.follows(first_offset) || header.last_offset - first_offset > i64::from(MAX_RELATIVE_OFFSET)
         {
             return Err(Error::new(
                 ErrorKind::SegmentOverflow,

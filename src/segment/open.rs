@@ -137,7 +137,7 @@ impl Segment {
     /// time entry, and an empty time index belongs to a log without timestamps.
     fn are_sane(&self, offsets: &[u8], times: &[u8], extent: Extent) -> Result<bool> {
         let size_bytes = self.size_bytes();
-        let end_offset_bound = self.base_offset + (i64::from(MAX_RELATIVE_OFFSET) + 1);
+        let end_offset_bound = Offset(self.base_offset.0.saturating_add(i64::from(MAX_RELATIVE_OFFSET) + 1));
         if !offset_index::is_sane(offsets, self.base_offset, size_bytes)
             || !time_index::is_sane(times, self.base_offset, end_offset_bound)
         {
@@ -254,7 +254,7 @@ impl Segment {
                 Err(e) => return Err(e),
             };
             let header = &scanned.header;
-            if header.base_offset < expected || header.last_offset < header.base_offset {
+            if !header.follows(expected) {
                 break;
             }
             expected = header.last_offset.next();
@@ -302,7 +302,7 @@ impl Segment {
                 Err(e) => return Err(e),
             }
             let header = &scanned.header;
-            if header.base_offset < expected || header.last_offset < header.base_offset {
+            if !header.follows(expected) {
                 return Ok(Err(format!(
                     "the batch at position {} has the offsets {}..{}, expected was {expected} or more",
                     scanned.position, header.base_offset, header.last_offset

@@ -89,7 +89,7 @@ fn next_valid(scan: &mut BatchScan, expected: Offset) -> Result<Option<Scanned>>
     let Some(scanned) = scan.next_batch()? else { return Ok(None) };
     scan.ensure_valid(&scanned)?;
     let header = &scanned.header;
-    if header.base_offset < expected || header.last_offset < header.base_offset {
+    if !header.follows(expected) {
         return Err(Error::corrupt(format!(
             "the batch at position {} has the offsets {}..{}, expected was {expected} or more",
             scanned.position, header.base_offset, header.last_offset

@@ -187,7 +187,7 @@ fn whole_segment_end(
             Err(e) => return Err(e),
         }
         let header = &scanned.header;
-        if header.base_offset < end || header.last_offset < header.base_offset {
+        if !header.follows(end) {
             return Ok(Err(format!("offsets fall at position {}", scanned.position)));
         }
         end = header.last_offset.next();
