@@ -63,6 +63,12 @@ impl Offset {
         Self(self.0.wrapping_add(1))
     }
 
+    /// The offset after this one; behind the largest there is none, which stays.
+    #[must_use]
+    pub const fn saturating_next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
     /// This offset relative to a segment's base, if it fits the 31 bits that an index stores.
     #[must_use]
     pub fn relative_to(self, base: Self) -> Option<u32> {

@@ -41,9 +41,10 @@ pub enum ControlRecords {
 pub struct Cursor {
     log: Arc<Log>,
     options: CursorOptions,
-    /// Records below are passed over: the offset that was asked for lies inside a batch.
+    /// Records below are passed over: the offset that was asked for lies inside a batch. Later the place in front of the
+    /// batch: what a damaged log has below it would lead back here for ever.
     wanted_from: Offset,
-    /// Where the next read begins.
+    /// Where the next read begins. It never goes back.
     next: Offset,
     /// Whole batches as they were read; the first `filled` bytes count.
     buffer: Vec<u8>,
@@ -263,7 +264,7 @@ impl Cursor {
             },
         };
         self.current = None;
-        self.next = current.next_offset;
+        self.next = self.next.max(current.next_offset);
         let batch = Batch::new(self.buffer.get(current.start..current.end).unwrap_or_default())?;
         let batch_start = (!self.decoder.is_inflating()).then_some(current.start);
         let group = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
@@ -271,7 +272,9 @@ impl Cursor {
         loop {
             if self.given.len() >= max || self.decoder.inflated().len() >= INFLATED_BYTES_MAX {
                 self.current = Some(current);
-                self.next = self.given.last().map_or(current.next_offset, |last| last.parts.offset.next());
+                self.next = self.given.last().map_or(current.next_offset, |last| {
+                    last.parts.offset.next().clamp(self.wanted_from, current.next_offset)
+                });
                 return Ok(());
             }
             let Some(parts) = self.decoder.next_parts(&batch)? else { return Ok(()) };
@@ -291,7 +294,8 @@ impl Cursor {
         self.batch_at = end;
         let batch = Batch::new(self.buffer.get(start..end).unwrap_or_default())?;
         let header = *batch.header();
-        let next_offset = header.last_offset.next();
+        let next_offset = header.last_offset.saturating_next();
+        self.wanted_from = self.wanted_from.max(self.next);
         self.next = self.next.max(next_offset);
         let is_hidden =
             header.attributes.is_control() && self.options.control_records == ControlRecords::Hide;

@@ -44,7 +44,7 @@ pub struct ReadResult {
     pub batches: u32,
     /// First offset of the first batch, which may be below the one asked for; that one if there is no batch.
     pub first_offset: Offset,
-    /// Where to go on: behind the last batch.
+    /// Where to go on: behind the last batch, and never at or before the offset asked for if there was any.
     pub next_offset: Offset,
     /// The first offset that can be read.
     pub log_start_offset: Offset,
@@ -189,7 +189,8 @@ fn whole_batches(bytes: &[u8]) -> Result<Whole> {
                 };
                 whole.bytes += size as usize;
                 whole.batches += 1;
-                whole.next_offset = header.last_offset.next();
+                // In a damaged log offsets may fall; going on where they fell to would lead here again.
+                whole.next_offset = whole.next_offset.max(header.last_offset.saturating_next());
             }
             Ok(Next::End) => return Ok(whole),
             // Bytes that are no batch end the answer; the next read from there meets them first and says so.
