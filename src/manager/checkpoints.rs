@@ -39,11 +39,11 @@ impl Checkpoints {
     }
 
     pub(super) fn recovery_point(&self, partition: &TopicPartition) -> Offset {
-        self.recovery_points.get(partition).copied().unwrap_or(Offset::ZERO)
+        offset_of(&self.recovery_points, partition)
     }
 
     pub(super) fn log_start(&self, partition: &TopicPartition) -> Offset {
-        self.log_starts.get(partition).copied().unwrap_or(Offset::ZERO)
+        offset_of(&self.log_starts, partition)
     }
 
     /// Keeps only the entries of partitions that are in the directory but not served: they are written again as they
@@ -65,6 +65,11 @@ impl Checkpoints {
     pub(super) fn write_log_starts(&self, fs: &dyn FileSystem, dir: &Path, served: Offsets) -> Result<()> {
         write(fs, dir, LOG_START_FILE, &self.log_starts, served)
     }
+}
+
+/// 0 without an entry. The files may hold negative offsets; no log starts there.
+fn offset_of(offsets: &Offsets, partition: &TopicPartition) -> Offset {
+    offsets.get(partition).copied().unwrap_or(Offset::ZERO).max(Offset::ZERO)
 }
 
 fn write(fs: &dyn FileSystem, dir: &Path, name: &str, kept: &Offsets, served: Offsets) -> Result<()> {

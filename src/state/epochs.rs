@@ -84,9 +84,10 @@ impl EpochCache {
         Change::Changed
     }
 
-    /// As recovery does: only an epoch above the latest counts (state.md 7.4).
+    /// As recovery does: only an epoch above the latest counts (state.md 7.4). What comes from a file that nobody checked
+    /// may have a negative offset, which is none.
     pub fn assign_recovered(&mut self, epoch: LeaderEpoch, start_offset: Offset) -> Change {
-        if epoch.0 < 0 || self.latest().is_some_and(|latest| epoch <= latest) {
+        if epoch.0 < 0 || start_offset.0 < 0 || self.latest().is_some_and(|latest| epoch <= latest) {
             return Change::None;
         }
         self.assign(epoch, start_offset)
