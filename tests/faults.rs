@@ -717,6 +717,48 @@ fn hc22_no_append_lands_behind_garbage_that_could_not_be_cut() {
 }
 
 #[test]
+fn a_new_epoch_that_was_refused_is_not_found_later() {
+    let mut world = filled(3);
+    // The file with the new epoch has its name; that the directory could not be synced refuses the append.
+    world.disk.inject(Fault::once(OpKind::SyncDir, "a-0", libc::EMFILE));
+    let (_, log) = world.log(0);
+    let options = AppendOptions { leader_epoch: Some(LeaderEpoch(7)), ..AppendOptions::default() };
+    let record = Record::random(&mut Random::new(1), 1, T);
+    assert_eq!(
+        log.append(&mut crash::builder_of(&[record]), &options).unwrap_err().kind(),
+        ErrorKind::NoFiles
+    );
+    assert_eq!(log.epochs(), crash::epochs_of(&world.models[0].records));
+    world.check_unchanged().unwrap();
+    // The old leader goes on: its records are its own after the next open too.
+    append_one(&mut world, 3).unwrap();
+    world.check_unchanged().unwrap();
+}
+
+#[test]
+fn hc22_a_failed_roll_leaves_the_old_segment_active_and_no_new_one() {
+    for (kind, errno) in [(OpKind::Create, libc::EMFILE), (OpKind::SetLen, libc::ENOSPC)] {
+        let mut world =
+            World::new(&crash::config(&[("preallocate", "true"), ("internal.segment.bytes", "2000")]));
+        world.act(&Step::Open).unwrap();
+        world.act(&Step::Create("a", None)).unwrap();
+        append_one(&mut world, 0).unwrap();
+        world.disk.inject(Fault::once(kind, "00000000000000000001.log", errno));
+        assert_eq!(world.act(&Step::Roll(0)).unwrap_err().os_errno(), Some(errno));
+        assert_eq!(world.log(0).1.segments().len(), 1);
+        append_one(&mut world, 1).unwrap();
+        let logs = crash::files(&world.disk)
+            .into_iter()
+            .filter(|(path, _)| path.extension().is_some_and(|e| e == "log"));
+        assert_eq!(logs.count(), 1, "a file that stays is the end of the log for the next load");
+        world.check_unchanged().unwrap();
+        world.act(&Step::Roll(0)).unwrap();
+        append_one(&mut world, 2).unwrap();
+        world.check_unchanged().unwrap();
+    }
+}
+
+#[test]
 fn hc41_a_failed_sync_is_final_for_the_directory() {
     for errno in [libc::EIO, libc::ENOSPC] {
         let mut world = filled(3);

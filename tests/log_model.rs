@@ -338,7 +338,7 @@ impl Drop for SetOnDrop<'_> {
 #[test]
 fn many_threads_append_roll_flush_and_read_one_log() {
     const WRITERS: i64 = 6;
-    const EACH: i64 = 150;
+    const EACH: i64 = 1500;
     let disk = SimFs::new();
     let clock = Arc::new(ManualClock::new(TimestampMs(T)));
     let config = crash::config(&[("internal.segment.bytes", "1500"), ("index.interval.bytes", "100")]);
@@ -373,7 +373,7 @@ fn many_threads_append_roll_flush_and_read_one_log() {
                             assert!(log.recovery_point() > appended.last_offset);
                             durable.fetch_max(appended.last_offset.0 + 1, Ordering::SeqCst);
                         }
-                        if n % 40 == 7 * writer {
+                        if n % 200 == 7 * writer {
                             log.roll().unwrap();
                         }
                     }

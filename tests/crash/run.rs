@@ -1,4 +1,6 @@
 //! Runs a check for many seeds on all processors, and says how to run the one that failed again.
+#![allow(dead_code, reason = "each test binary uses the part it needs")]
+#![allow(clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
