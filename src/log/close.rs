@@ -16,7 +16,7 @@ impl Log {
         }
         let prepared = {
             let mut writer = self.lock_writer();
-            self.check_writable(&writer)
+            self.check_writable(&writer).and_then(|()| writer.active.finish())
         };
         let flushed = prepared.and_then(|()| self.flush_all());
         let closed = {
