@@ -239,6 +239,9 @@ impl Victim {
             let end = intact.last().map_or(base, |batch| batch.last + 1);
             let Some(segment) = found.iter().find(|segment| segment.base == base) else {
                 assert!(end <= klog.number("start"), "{:?}: segment {base} is gone", self.done);
+                if intact.last().map_or(0, raw::RawBatch::end) < bytes.len() as u64 {
+                    return;
+                }
                 continue;
             };
             let batches = segment.batches();
