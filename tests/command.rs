@@ -13,9 +13,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use klog::format::batch;
+
 use support::canonical::Text;
 use support::command::{Run, klog};
-use support::engine::{CLEAN_MARKER, Home, fill, log, t0};
+use support::engine::{CLEAN_MARKER, Home, fill, log, t0, v2};
 use support::{command, fixture, tree};
 
 fn ls(dir: &Path, more: &[&str]) -> Run {
@@ -169,6 +171,33 @@ fn a_log_that_does_not_load_is_said_and_leaves_the_others() {
     assert_eq!((recovered.code, recovered.stdout.as_str()), (1, ""));
     assert!(recovered.stderr.contains("bad-0"));
     assert!(!home.dir.join(CLEAN_MARKER).exists(), "a directory with a failed log is not closed in order");
+}
+
+/// hard-cases.md HC34, HC35: a good checksum around something that nobody can read.
+#[test]
+fn a_batch_that_cannot_be_read_is_told_and_does_not_hide_the_rest() {
+    const UNKNOWN_CODEC: u8 = 7;
+    const NOT_GZIP_THOUGH: u8 = 1;
+    const CONTROL_BUT_NO_MARKER: u8 = 0x20;
+    for attributes in [UNKNOWN_CODEC, NOT_GZIP_THOUGH, CONTROL_BUT_NO_MARKER] {
+        let home = two_logs();
+        let mut strange = v2(3, &[("k", "v")]);
+        strange[22] |= attributes;
+        batch::seal(&mut strange);
+        home.extend("0.log", &strange);
+        home.extend("0.log", &v2(4, &[("behind", "it")]));
+        home.forget_marker();
+        let run = run("dump", &home.dir, &[]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(run.stderr.contains("t-0: records of the batch at position 216"), "{}", run.stderr);
+        let text = Text::parse(&run.stdout);
+        let log = text.log("t-0");
+        assert_eq!((log.number("end"), log.starting("batch").len()), (5, 5));
+        let records: Vec<&str> =
+            log.starting("rec").iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        assert_eq!(records, ["0", "1", "2", "4"]);
+        assert_eq!(text.log("u-0").starting("rec").len(), 3);
+    }
 }
 
 #[test]

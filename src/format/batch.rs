@@ -227,9 +227,14 @@ impl BatchHeader {
 
     fn parse_legacy(bytes: &[u8], magic: i8, offset: Offset, size_bytes: u32) -> Option<Self> {
         let [attributes] = array(bytes, LEGACY_ATTRIBUTES_AT)?;
-        let timestamp = if magic == 1 { i64_at(bytes, LEGACY_TIMESTAMP_AT)? } else { -1 };
-        // Only magic 1 has a timestamp type; the other high bits never had a meaning.
-        let known = if magic == 1 { 0x0f } else { 0x07 };
+        // Kafka reads what is neither magic 0 nor 2 as magic 1, also the negative ones that only damage makes.
+        let timestamp = match magic {
+            0 => -1,
+            1 => i64_at(bytes, LEGACY_TIMESTAMP_AT)?,
+            _ => i64_at(bytes, LEGACY_TIMESTAMP_AT).unwrap_or(-1),
+        };
+        // Magic 0 has no timestamp type; the other high bits never had a meaning.
+        let known = if magic == 0 { 0x07 } else { 0x0f };
         Some(Self {
             magic,
             size_bytes,
@@ -256,7 +261,7 @@ impl BatchHeader {
     /// Whose time the record timestamps are.
     #[must_use]
     pub const fn timestamp_type(&self) -> TimestampType {
-        if self.magic < 1 {
+        if self.magic == 0 {
             TimestampType::None
         } else if self.attributes.is_log_append_time() {
             TimestampType::LogAppendTime

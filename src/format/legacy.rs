@@ -13,7 +13,7 @@ use crate::types::{Offset, TimestampMs};
 
 /// Where the key length of a message stands.
 const fn key_at(magic: i8) -> usize {
-    if magic == 1 { 26 } else { 18 }
+    if magic == 0 { 18 } else { 26 }
 }
 
 /// A message with its key and value as places.

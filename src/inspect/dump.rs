@@ -17,7 +17,7 @@ use crate::format::marker;
 use crate::format::meta_properties;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{Clock, EntryKind, FileSystem, ManualClock, exists, read_file};
-use crate::log::{Finding, Log};
+use crate::log::{Finding, FindingKind, Log};
 use crate::segment::{BatchScan, Segment};
 use crate::types::{TimestampMs, TopicPartition};
 
@@ -60,10 +60,11 @@ pub fn dump(
         Ok(())
     };
     print(&mut text, out)?;
+    let mut findings = look.findings();
     for entry in entries {
         match entry {
             Entry::Log(log) => {
-                write_log(&mut text, &log, out, print)?;
+                write_log(&mut text, &log, out, print, &mut findings)?;
                 write_files(&mut text, &*look.fs, log.dir())?;
             }
             Entry::Failed(partition) => {
@@ -72,7 +73,7 @@ pub fn dump(
         }
         print(&mut text, out)?;
     }
-    Ok(look.findings())
+    Ok(findings)
 }
 
 enum Entry {
@@ -132,7 +133,17 @@ fn write_log(
     log: &Arc<Log>,
     out: &mut dyn Write,
     print: impl Fn(&mut String, &mut dyn Write) -> Result<()>,
+    findings: &mut Vec<Finding>,
 ) -> Result<()> {
+    let mut note = |text| {
+        findings.push(Finding {
+            kind: FindingKind::Ignored,
+            dir: log.dir().parent().unwrap_or(log.dir()).to_path_buf(),
+            partition: Some(log.partition().clone()),
+            status: None,
+            text,
+        });
+    };
     let info = log.info();
     let _ = writeln!(
         text,
@@ -146,7 +157,7 @@ fn write_log(
     );
     let segments = log.segment_list();
     for segment in &segments {
-        write_segment(text, segment, out, &print)?;
+        write_segment(text, segment, out, &print, &mut note)?;
     }
     for entry in log.epochs() {
         let _ = writeln!(text, "epoch {} {}", entry.epoch, entry.start_offset);
@@ -198,6 +209,7 @@ fn write_segment(
     segment: &Arc<Segment>,
     out: &mut dyn Write,
     print: impl Fn(&mut String, &mut dyn Write) -> Result<()>,
+    note: &mut dyn FnMut(String),
 ) -> Result<()> {
     let size = segment.size_bytes();
     let _ = writeln!(text, "seg {} size={size}", segment.base_offset());
@@ -211,9 +223,13 @@ fn write_segment(
         let position = scan.position();
         match scan.next_batch() {
             Ok(Some(scanned)) => {
-                write_batch(text, scanned.position, &scan.bytes_of(&scanned)?, &mut decoder).map_err(
-                    |e| e.at_position(position).context(format_args!("segment {}", segment.base_offset())),
-                )?;
+                let problem = write_batch(text, position, &scan.bytes_of(&scanned)?, &mut decoder);
+                if let Some(problem) = problem {
+                    note(format!(
+                        "records of the batch at position {position} of segment {} are not listed: {problem}",
+                        segment.base_offset()
+                    ));
+                }
                 print(text, out)?;
             }
             Ok(None) => break,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
-use crate::support::canonical::{LogLines, Text, difference, hex};
+use crate::support::canonical::{BatchLine, LogLines, SegmentLines, Text, difference, hex};
 use crate::support::command;
 use crate::support::referee::{ManagerReport, Referee};
 use crate::support::tree::{self, Content};
@@ -17,15 +17,20 @@ pub(crate) fn referee() -> MappedMutexGuard<'static, Referee> {
     MutexGuard::map(REFEREE.lock(), |referee| referee.get_or_insert_with(Referee::start))
 }
 
-/// Where klog's text of a log is not Kafka's. A last stable offset that lies inside a batch moves to the batch's base in
-/// Kafka (D23), even below the log start, where klog keeps it.
+/// Where klog's text of a log is not Kafka's. A last stable offset that no batch begins with moves, in Kafka, to the base of
+/// the batch that holds it, or of the first one behind it (D23); klog keeps it.
 pub(crate) fn unlike(kafka: &LogLines, klog: &LogLines) -> Option<String> {
     let mut expected = kafka.clone();
-    if let (false, Some(at)) = (kafka.is_error(), kafka.0.iter().position(|line| line.starts_with("lso "))) {
-        let start = kafka.number("start");
-        let moved = kafka.0[at][4..].parse::<i64>().is_ok_and(|stable| stable < start);
-        if moved && klog.0.contains(&format!("lso {start}")) {
-            expected.0[at] = format!("lso {start}");
+    let stable =
+        |lines: &LogLines| lines.0.iter().find_map(|line| line.strip_prefix("lso ")?.parse::<i64>().ok());
+    if let (Some(by_kafka), Some(by_klog)) = (stable(kafka), stable(klog)) {
+        let batches: Vec<BatchLine> = klog.segments().iter().flat_map(SegmentLines::batches).collect();
+        let holds = batches.iter().find(|batch| batch.number("last") >= by_klog);
+        if by_klog >= klog.number("start")
+            && holds.is_some_and(|batch| batch.text("base") == by_kafka.to_string())
+        {
+            let lso = expected.0.iter_mut().find(|line| line.starts_with("lso "));
+            *lso.unwrap() = format!("lso {by_klog}");
         }
     }
     difference(&expected, klog)

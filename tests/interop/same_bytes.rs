@@ -68,7 +68,7 @@ fn an_uncompressed_batch_has_the_bytes_of_kafkas() {
 struct Kind {
     name: &'static str,
     settings: &'static [(&'static str, &'static str)],
-    /// How far the clock goes on at most with an append.
+    /// By how much the clock goes on with an append: none, once or twice this, so that limits are met exactly too.
     step_ms: i64,
     least_segments: usize,
 }
@@ -95,7 +95,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "rolled by time",
         settings: &[("segment.ms", "2000"), ("index.interval.bytes", "300")],
-        step_ms: 400,
+        step_ms: 250,
         least_segments: 5,
     },
     Kind {
@@ -108,7 +108,7 @@ const KINDS: [Kind; 6] = [
         step_ms: 300,
         least_segments: 4,
     },
-    Kind { name: "all defaults", settings: &[], step_ms: 1000, least_segments: 1 },
+    Kind { name: "all defaults", settings: &[], step_ms: 500, least_segments: 1 },
 ];
 
 /// klog's and Kafka's log in two directories.
@@ -150,7 +150,7 @@ fn the_same_appends_and_rolls_make_the_same_files() {
             let log = t0(&manager);
             let kafka = pair.open_kafka(kind, now);
             for _ in 0..60 {
-                now += random.between(0, kind.step_ms + 1);
+                now += random.between(0, 3) * kind.step_ms;
                 pair.home.clock.set(TimestampMs(now));
                 kafka.set_now(now);
                 if random.once_in(15) {
