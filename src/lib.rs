@@ -48,7 +48,7 @@
 //! | [`log`] | one partition: append, read, look up, roll, flush, load |
 //! | [`segment`] | one segment: the `.log` and its indexes |
 //! | [`state`] | producers, transactions, leader epochs: pure state machines |
-//! | [`format`] | bytes to values and back, one file a format |
+//! | [`mod@format`] | bytes to values and back, one file a format |
 //! | [`io`] | the file system and the clock: real, overlay, simulated |
 //! | [`config`] | Kafka's keys |
 //! | [`error`], [`types`] | the error with its statuses; offsets, epochs, timestamps |

@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use klog::log::{AppendOptions, WriteDurability};
@@ -23,18 +24,15 @@ const SEGMENTS: usize = 6;
 /// Looks at a directory from which a log vanishes.
 const LOOKS: usize = 60;
 
-fn home_of(dir: &std::path::Path) -> Home {
+fn home_of(dir: &Path) -> Home {
     let small = |home: Home, topic| home.set_for(topic, "internal.segment.bytes", 16384);
     let home = small(small(Home::at(dir), "t"), "packed");
     home.set_for("packed", "compression.type", "lz4").set_for("t", "index.interval.bytes", 300)
 }
 
 /// The child: appends to two logs, which roll every few batches, until its parent wants no more.
-#[test]
-#[ignore = "the child of the other tests"]
-fn owner() {
-    let Some(dir) = child::work_dir() else { return };
-    let home = home_of(&dir);
+fn append_to_two_logs(dir: &Path) {
+    let home = home_of(dir);
     let manager = home.open();
     let logs = [t0(&manager), log(&manager, "packed-3")];
     let ended = AtomicBool::new(false);
@@ -73,9 +71,12 @@ fn batches(text: &str) -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn each_dump_of_a_log_that_grows_is_a_prefix_of_the_next() {
+    if let Some(dir) = child::work_dir() {
+        return append_to_two_logs(&dir);
+    }
     // On a disk, where a sync takes its time.
     let root = tempfile::tempdir().unwrap();
-    let mut owner = Worker::start("owner", root.path(), &[]);
+    let mut owner = Worker::start("each_dump_of_a_log_that_grows_is_a_prefix_of_the_next", root.path(), &[]);
     owner.next_line();
     let mut before: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut grown, mut segments) = (0, 0);
@@ -108,10 +109,7 @@ fn each_dump_of_a_log_that_grows_is_a_prefix_of_the_next() {
 }
 
 /// The child: a log that comes and goes as a whole, beside one that stays.
-#[test]
-#[ignore = "the child of the other tests"]
-fn remover() {
-    let Some(dir) = child::work_dir() else { return };
+fn make_and_remove_a_log(dir: &Path) {
     let log = fs::read(dir.join("stays-0/00000000000000000000.log")).unwrap();
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -140,12 +138,15 @@ fn remover() {
 
 #[test]
 fn files_and_logs_that_vanish_do_not_make_a_dump_fail() {
+    if let Some(dir) = child::work_dir() {
+        return make_and_remove_a_log(&dir);
+    }
     let home = Home::new();
     let manager = home.open();
     support::engine::fill(&log(&manager, "stays-0"), 5);
     manager.close().unwrap();
     let expected = Text::parse(&home.dump_all()).log("stays-0").clone();
-    let remover = Worker::start("remover", &home.dir, &[]);
+    let remover = Worker::start("files_and_logs_that_vanish_do_not_make_a_dump_fail", &home.dir, &[]);
     let (mut with, mut without) = (0, 0);
     // Until both were seen; the remover is much faster than a dump.
     while (with < 3 || without < 3) || with + without < LOOKS {

@@ -1,10 +1,10 @@
 //! The C ABI: argument checks, handles, panics to statuses. No logic; everything is done by the crate's public API.
 //!
 //! One file a noun. `include/klog.h` is rendered from these files by cbindgen, in the order of `build.rs`; the comments
-//! here are the manual that C programmers read. Every exported function runs inside [`guard::guard`]: a panic becomes
+//! here are the manual that C programmers read. Every exported function runs inside `guard::guard`: a panic becomes
 //! KLOG_ERR_PANIC and poisons its manager. Implements c-abi.md.
 //!
-//! `unsafe` stands here only where a caller's pointer is followed, behind the checks of [`args`].
+//! `unsafe` stands here only where a caller's pointer is followed, behind the checks of `args`.
 #![deny(clippy::indexing_slicing)]
 #![allow(non_camel_case_types)] // C's names
 #![allow(clippy::wildcard_imports)] // constants and structs are the vocabulary of every file here

@@ -1,6 +1,7 @@
 //! klog killed in the middle of appends: Kafka and klog recover the same, and nothing is lost that was appended.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::kafka::ensure_same_dump;
 use crate::support::canonical::Text;
@@ -12,10 +13,11 @@ use klog::format::codec::Codec;
 use klog::log::{AppendOptions, WriteDurability};
 
 const KILLS: usize = 12;
+const TEST: &str = "killed::after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost";
 const SEED: &str = "KLOG_TEST_CHILD_SEED";
 const LOGS: [&str; 4] = ["a-0", "a-1", "b-0", "stamped-0"];
 
-fn home_at(dir: &std::path::Path) -> Home {
+fn home_at(dir: &Path) -> Home {
     Home::at(dir)
         .set_for("a", "internal.segment.bytes", 2500)
         .set_for("a", "index.interval.bytes", 150)
@@ -25,12 +27,9 @@ fn home_at(dir: &std::path::Path) -> Home {
 }
 
 /// The child: appends until it is killed. It says the end of a log after each append.
-#[test]
-#[ignore = "the child of the test below"]
-fn appender() {
-    let Some(dir) = child::work_dir() else { return };
+fn append_until_killed(dir: &Path) {
     let mut random = Random::new(std::env::var(SEED).unwrap().parse().unwrap());
-    let manager = home_at(&dir).open();
+    let manager = home_at(dir).open();
     let logs = LOGS.map(|name| log(&manager, name));
     for log in &logs {
         child::say(&format!("{} {}", log.partition(), log.end_offset()));
@@ -74,12 +73,15 @@ fn content(text: &Text) -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost() {
+    if let Some(dir) = child::work_dir() {
+        return append_until_killed(&dir);
+    }
     let mut random = Random::from_env("after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost");
     let root = tree::scratch();
     let mut before: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for kill in 0..KILLS {
         let seed = random.u64().to_string();
-        let mut child = Worker::start("killed::appender", root.path(), &[(SEED, seed)]);
+        let mut child = Worker::start(TEST, root.path(), &[(SEED, seed)]);
         // At some moment between two appends, or in one: the child does not wait for this.
         let mut heard: Vec<String> = (0..=random.below(400)).map(|_| child.next_line()).collect();
         heard.extend(child.kill());

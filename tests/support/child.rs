@@ -1,5 +1,6 @@
-//! A test binary as a child process of itself: the same code in a process of its own, which can be killed. The child is a
-//! test that is ignored unless its parent asks for it by name. What it says is read all the time, so that it never waits.
+//! A test binary as a child process of itself: the same code in a process of its own, which can be killed. The child runs the
+//! test that started it, which asks [`work_dir`] first which of the two it is. What the child says is read all the time, so
+//! that it never waits.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read};
@@ -16,7 +17,7 @@ pub(crate) struct Worker {
     said: Receiver<String>,
 }
 
-/// In the child: the directory to work in. Nothing in a run that nobody asked for.
+/// In the child: the directory to work in. Nothing in the parent.
 pub(crate) fn work_dir() -> Option<PathBuf> {
     env::var_os(DIR).map(PathBuf::from)
 }
@@ -27,10 +28,10 @@ pub(crate) fn wait_for_the_end() {
 }
 
 impl Worker {
-    /// Runs the ignored test of this name in a child.
+    /// Runs the test of this name, the caller's own, in a child.
     pub(crate) fn start(test: &str, dir: &Path, settings: &[(&str, String)]) -> Self {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", "--test-threads=1", test])
+            .args(["--exact", "--nocapture", "--test-threads=1", test])
             .env(DIR, dir)
             .envs(settings.iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::piped())
