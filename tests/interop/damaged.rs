@@ -258,24 +258,26 @@ impl Victim {
         }
     }
 
-    /// Whether Kafka's answer is one of those that klog does not give: it looks at no index of a flushed segment (D41,
-    /// D42), and empties a segment whose offsets go back (D44).
+    /// Whether Kafka's answer is one of those that klog does not give: Kafka looks at no index of a flushed segment (D41,
+    /// D42), empties a segment whose offsets go back (D44), and recovers a segment without an index ahead of its turn: then
+    /// it forgets that bytes were cut there and keeps what lies behind, and counts the epochs from there.
     fn is_tolerated(&self) -> bool {
-        let mut next = i64::MIN;
-        for (base, path) in logs(&self.dir) {
+        let logs = logs(&self.dir);
+        let floor = logs.iter().rfind(|(base, _)| *base <= self.recovery_point).or(logs.first());
+        let has_epochs = self.dir.join("leader-epoch-checkpoint").exists();
+        logs.iter().enumerate().any(|(i, (base, path))| {
             let log = fs::read(path).unwrap();
-            let read = |ending: &str| fs::read(file(&self.dir, base, ending));
-            let is_flushed = base < self.recovery_point;
-            let offsets_are_sane =
-                read("index").map_or(true, |index| raw::is_sane_offset_index(&index, &log, base));
-            let times_are_sane =
-                read("timeindex").is_ok_and(|index| raw::is_sane_time_index(&index, &log, base));
-            if is_flushed && !(offsets_are_sane && times_are_sane) {
-                return true;
+            let index = fs::read(file(&self.dir, *base, "index"));
+            if index.is_err() && Some(*base) >= floor.map(|(floor, _)| *floor) {
+                let is_whole =
+                    raw::intact_from(&log, 0, *base).last().map_or(0, raw::RawBatch::end) == log.len() as u64;
+                return !has_epochs || !is_whole && i + 1 < logs.len();
             }
-            next = next.max(base);
-        }
-        false
+            let times = fs::read(file(&self.dir, *base, "timeindex"));
+            let are_sane = index.map_or(true, |index| raw::is_sane_offset_index(&index, &log, *base))
+                && times.is_ok_and(|times| raw::is_sane_time_index(&times, &log, *base));
+            *base < self.recovery_point && !are_sane
+        })
     }
 }
 
