@@ -384,7 +384,14 @@ fn any_damage_is_opened_with_what_is_intact_and_left_so_that_kafka_takes_it() {
         match kafka {
             Ok(kafka) => {
                 let kafka = Text::parse(&kafka);
-                let differs = unlike(kafka.log("victim-0"), again.log("victim-0"));
+                let (by_kafka, by_klog) = (kafka.log("victim-0"), again.log("victim-0"));
+                // Below the recovery point damage stays where it is, and with it Kafka's trouble: it reads there when it loads
+                // a log with an open transaction.
+                let holds_damage = by_klog.0.iter().any(|line| line.contains("crc_ok=0"));
+                if by_kafka.is_error() && holds_damage {
+                    continue;
+                }
+                let differs = unlike(by_kafka, by_klog);
                 assert_eq!(differs, None, "{:?}: {}", victim.done, differs.as_deref().unwrap_or_default());
             }
             // Kafka's dump does not read batches that are shorter than their header; its log does not look at them.
