@@ -3,7 +3,11 @@
 
 mod support;
 
-use support::engine::{Home, NOW, append, append_in_epoch, epochs, five, offsets, read, rec, segments, t0};
+use klog::log::AppendOptions;
+
+use support::engine::{
+    Home, NOW, append, append_in_epoch, builder, epochs, five, offsets, read, rec, segments, t0,
+};
 
 /// Segments 0, 5, 10 of a batch each in epochs 0, 1, 2.
 fn three_segments() -> Home {
@@ -90,4 +94,30 @@ fn the_start_is_written_at_closing_where_it_lies_above_the_first_segment() {
     manager.close().unwrap();
     assert_eq!(checkpoint(), "0\n1\nt 0 7\n");
     assert_eq!(t0(&home.open()).start_offset().0, 7);
+}
+
+/// Behind offset 2^63-1 there is none for the end of the log.
+#[test]
+fn the_last_of_all_offsets_is_never_given_out() {
+    let home = Home::new();
+    let three = [rec(NOW, "a", "1"), rec(NOW, "b", "2"), rec(NOW, "c", "3")];
+    t0(&home.open());
+    home.remove("0.log");
+    let first = i64::MAX - 3;
+    home.start_checkpoint(first);
+    let manager = home.open_unclean(0);
+    let log = t0(&manager);
+    append(&log, &three[..2]);
+    for records in [&three[..], &three[..2]] {
+        let error = log.append(&mut builder(records), &AppendOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("offset"), "{error}");
+    }
+    assert_eq!(log.end_offset().0, first + 2);
+    append(&log, &three[..1]);
+    assert_eq!(log.end_offset().0, i64::MAX);
+    assert!(log.append(&mut builder(&three[..1]), &AppendOptions::default()).is_err());
+    manager.close().unwrap();
+    assert_eq!(offsets(&t0(&home.open()), first), [first, first + 1, first + 2]);
+    // And with what was closed taken for a crash.
+    assert_eq!(offsets(&t0(&home.open_unclean(0)), first), [first, first + 1, first + 2]);
 }

@@ -8,7 +8,7 @@ use klog::error::ErrorKind;
 use klog::log::{AppendOptions, Log};
 use klog::types::TimestampMs;
 
-use support::engine::{Home, NOW, append, builder, fill, five, rec, segments, t0};
+use support::engine::{Home, NOW, append, builder, fill, five, offsets, rec, segments, t0};
 
 fn at(log: &Log, ts: i64) {
     append(log, &[rec(ts, "k", "v")]);
@@ -252,4 +252,30 @@ fn a_preallocated_segment_is_cut_when_it_is_done() {
     let manager = home.open_unclean(0);
     assert_eq!(t0(&manager).end_offset().0, 4);
     assert_eq!(home.sizes(".log").last().unwrap().1, 72);
+}
+
+#[test]
+fn d46_an_index_larger_than_what_is_configured_now_counts_as_full() {
+    let home = Home::new().set("index.interval.bytes", 0);
+    let manager = home.open();
+    fill(&t0(&manager), 20);
+    manager.close().unwrap();
+    let before = (home.read("0.index"), home.read("0.timeindex"));
+    assert!(before.0.len() > 32 && before.1.len() > 32);
+    let lowered = Home::at(&home.dir).set("index.interval.bytes", 0).set("segment.index.bytes", 32);
+    for is_clean in [true, false] {
+        let manager = if is_clean { lowered.open() } else { lowered.open_unclean(0) };
+        let log = t0(&manager);
+        assert_eq!(offsets(&log, 0).len(), 20);
+        manager.close().unwrap();
+        if is_clean {
+            assert_eq!((home.read("0.index"), home.read("0.timeindex")), before);
+        }
+    }
+    // Full as it is, the next append goes to a segment of its own.
+    let manager = lowered.open();
+    let log = t0(&manager);
+    fill(&log, 1);
+    assert_eq!(segments(&log).iter().map(|(base, _)| *base).collect::<Vec<_>>(), [0, 20]);
+    assert_eq!(offsets(&log, 0).len(), 21);
 }
