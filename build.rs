@@ -32,14 +32,17 @@ mod header {
         let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
         let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("klog.h");
         println!("cargo:rerun-if-changed=cbindgen.toml");
-        let config =
-            cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
+        let config = cbindgen::Config::from_file(root.join("cbindgen.toml"))
+            .expect("cbindgen.toml is readable");
         let mut builder = cbindgen::Builder::new().with_config(config);
         for source in SOURCES {
             let path = root.join("src/ffi").join(source);
             println!("cargo:rerun-if-changed={}", path.display());
             builder = builder.with_src(path);
         }
-        builder.generate().expect("src/ffi can be rendered").write_to_file(&out);
+        builder
+            .generate()
+            .expect("src/ffi can be rendered")
+            .write_to_file(&out);
     }
 }

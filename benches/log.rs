@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use klog::config::LogConfig;
 use klog::format::builder::{BatchBuilder, BatchOptions};
 use klog::io::{RealFs, SystemClock};
-use klog::log::{AppendOptions, CursorOptions, DirHealth, LoadOptions, Log, LogPlace, ReadOptions, Shutdown};
+use klog::log::{
+    AppendOptions, CursorOptions, DirHealth, LoadOptions, Log, LogPlace, ReadOptions, Shutdown,
+};
 use klog::types::{Offset, TimestampMs, TopicPartition};
 
 const ROUNDS: usize = 7;
@@ -52,7 +54,9 @@ impl Data {
         builder.clear();
         for (n, key) in self.keys.iter().enumerate() {
             let time = TimestampMs(1_700_000_000_000 + i64::try_from(n).unwrap());
-            builder.push(time, Some(key), Some(&self.value), [].into_iter()).unwrap();
+            builder
+                .push(time, Some(key), Some(&self.value), [].into_iter())
+                .unwrap();
         }
     }
 }
@@ -94,9 +98,16 @@ impl Contest {
         mut raw: impl FnMut() -> Duration,
         mut klog: impl FnMut() -> Duration,
     ) -> Self {
-        let mut contest = Self { name, raw: Vec::new(), klog: Vec::new() };
+        let mut contest = Self {
+            name,
+            raw: Vec::new(),
+            klog: Vec::new(),
+        };
         // `cargo bench -- scan` gives only those whose name has the word.
-        let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+        let words: Vec<String> = std::env::args()
+            .skip(1)
+            .filter(|arg| !arg.starts_with('-'))
+            .collect();
         let is_wanted = words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
         let rounds = if is_wanted { ROUNDS } else { 0 };
         for round in 0..=rounds {
@@ -114,7 +125,12 @@ impl Contest {
         if self.raw.is_empty() {
             return true;
         }
-        let mut ratios: Vec<f64> = self.raw.iter().zip(&self.klog).map(|(raw, klog)| raw / klog).collect();
+        let mut ratios: Vec<f64> = self
+            .raw
+            .iter()
+            .zip(&self.klog)
+            .map(|(raw, klog)| raw / klog)
+            .collect();
         ratios.sort_by(f64::total_cmp);
         let ratio = ratios[ratios.len() / 2];
         let per_second = |seconds: &[f64]| {
@@ -135,13 +151,18 @@ impl Contest {
 }
 
 fn main() {
-    let root = tempfile::tempdir_in(".").or_else(|_| tempfile::tempdir()).unwrap();
+    let root = tempfile::tempdir_in(".")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap();
     let data = Data::new();
     let mut builder = BatchBuilder::new();
     data.fill(&mut builder);
     let batch = builder.finish(&BatchOptions::default()).unwrap().to_vec();
     let batches = RECORDS / BATCH_RECORDS;
-    println!("{RECORDS} records in batches of {BATCH_RECORDS}, {} bytes each", batch.len());
+    println!(
+        "{RECORDS} records in batches of {BATCH_RECORDS}, {} bytes each",
+        batch.len()
+    );
 
     let raw_file = root.path().join("raw");
     let raw_append = || {
@@ -167,7 +188,10 @@ fn main() {
         let log = fresh(&mut round);
         timed(|| {
             for _ in 0..batches {
-                black_box(log.append_batches(&batch, &AppendOptions::default()).unwrap());
+                black_box(
+                    log.append_batches(&batch, &AppendOptions::default())
+                        .unwrap(),
+                );
             }
         })
     });
@@ -233,7 +257,9 @@ fn main() {
         let mut next = Offset::ZERO;
         timed(|| {
             loop {
-                let read = log.read(next, &mut fetch_buffer, &ReadOptions::default()).unwrap();
+                let read = log
+                    .read(next, &mut fetch_buffer, &ReadOptions::default())
+                    .unwrap();
                 if read.bytes == 0 {
                     break;
                 }
@@ -241,7 +267,12 @@ fn main() {
             }
         })
     });
-    let met = [ready.report(FLOOR), built.report(FLOOR), scan.report(FLOOR), fetch.report(FLOOR)];
+    let met = [
+        ready.report(FLOOR),
+        built.report(FLOOR),
+        scan.report(FLOOR),
+        fetch.report(FLOOR),
+    ];
     if met.contains(&false) {
         eprintln!("a ratio is below its floor");
         std::process::exit(1);

@@ -290,7 +290,8 @@ impl Error {
             Some(libc::ENOMEM) => ErrorKind::NoMemory,
             _ => ErrorKind::KafkaStorage,
         };
-        let mut made = Self::new(kind, format!("cannot {action} {}: {error}", path.display())).in_file(path);
+        let mut made =
+            Self::new(kind, format!("cannot {action} {}: {error}", path.display())).in_file(path);
         made.0.os_errno = errno;
         made
     }
@@ -455,7 +456,10 @@ impl Error {
     /// Whether recovery takes this for the end of the log: bytes that were read and found wrong (records.md 2.16).
     #[must_use]
     pub fn is_corrupt_data(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::CorruptMessage | ErrorKind::InvalidRecord)
+        matches!(
+            self.0.kind,
+            ErrorKind::CorruptMessage | ErrorKind::InvalidRecord
+        )
     }
 }
 
@@ -499,7 +503,12 @@ mod tests {
     #[test]
     fn a_full_disk_and_missing_descriptors_are_told_apart_from_other_io_errors() {
         let of = |errno| {
-            Error::from_io("write", Path::new("/x"), &std::io::Error::from_raw_os_error(errno)).kind()
+            Error::from_io(
+                "write",
+                Path::new("/x"),
+                &std::io::Error::from_raw_os_error(errno),
+            )
+            .kind()
         };
         assert_eq!(of(libc::ENOSPC), ErrorKind::NoSpace);
         assert_eq!(of(libc::EDQUOT), ErrorKind::NoSpace);
@@ -511,6 +520,9 @@ mod tests {
     fn a_failed_sync_is_a_storage_error_whatever_its_number() {
         let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
         let error = Error::from_sync(Path::new("/x"), &full);
-        assert_eq!((error.kind(), error.os_errno()), (ErrorKind::KafkaStorage, Some(libc::ENOSPC)));
+        assert_eq!(
+            (error.kind(), error.os_errno()),
+            (ErrorKind::KafkaStorage, Some(libc::ENOSPC))
+        );
     }
 }

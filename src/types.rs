@@ -73,7 +73,9 @@ impl Offset {
     #[must_use]
     pub fn relative_to(self, base: Self) -> Option<u32> {
         let relative = self.0.checked_sub(base.0)?;
-        u32::try_from(relative).ok().filter(|&r| r <= MAX_RELATIVE_OFFSET)
+        u32::try_from(relative)
+            .ok()
+            .filter(|&r| r <= MAX_RELATIVE_OFFSET)
     }
 }
 
@@ -134,7 +136,10 @@ impl TopicPartition {
     /// A partition of `topic`. Names are not checked here: a directory may hold any (manager.md 3.6).
     #[must_use]
     pub fn new(topic: impl Into<std::sync::Arc<str>>, partition: i32) -> Self {
-        Self { topic: topic.into(), partition }
+        Self {
+            topic: topic.into(),
+            partition,
+        }
     }
 }
 
@@ -167,7 +172,10 @@ mod tests {
     fn relative_offsets_fit_31_bits_and_do_not_wrap() {
         assert_eq!(Offset(5).relative_to(Offset(5)), Some(0));
         assert_eq!(Offset(4).relative_to(Offset(5)), None);
-        assert_eq!(Offset(0x7fff_ffff).relative_to(Offset(0)), Some(0x7fff_ffff));
+        assert_eq!(
+            Offset(0x7fff_ffff).relative_to(Offset(0)),
+            Some(0x7fff_ffff)
+        );
         assert_eq!(Offset(0x8000_0000).relative_to(Offset(0)), None);
         assert_eq!(Offset(i64::MAX).relative_to(Offset(i64::MIN)), None);
     }

@@ -29,7 +29,11 @@ struct Source {
 impl Source {
     /// Its lines of code with their numbers, without comments.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let lines = self.text.lines().enumerate().map(|(i, line)| (i + 1, line.trim_start()));
+        let lines = self
+            .text
+            .lines()
+            .enumerate()
+            .map(|(i, line)| (i + 1, line.trim_start()));
         lines
             .filter(|(_, line)| !line.starts_with("//"))
             .map(|(i, line)| (i, line.split(" // ").next().unwrap()))
@@ -37,12 +41,17 @@ impl Source {
 
     fn is_test(&self) -> bool {
         let name = self.path.file_name().unwrap().to_str().unwrap();
-        name == "tests.rs" || self.path.components().any(|part| part.as_os_str() == "tests")
+        name == "tests.rs"
+            || self
+                .path
+                .components()
+                .any(|part| part.as_os_str() == "tests")
     }
 
     /// The code before the unit tests at the file's end.
     fn product_code(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.code().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
+        self.code()
+            .take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
     }
 
     fn at(&self, line: usize) -> String {
@@ -62,14 +71,27 @@ fn sources() -> Vec<Source> {
                 continue;
             }
             let inside = path.strip_prefix(&root).unwrap();
-            let layer = inside.components().next().unwrap().as_os_str().to_str().unwrap();
+            let layer = inside
+                .components()
+                .next()
+                .unwrap()
+                .as_os_str()
+                .to_str()
+                .unwrap();
             let layer = layer.trim_end_matches(".rs").to_owned();
             let text = fs::read_to_string(&path).unwrap();
             found.push(Source { path, layer, text });
         }
     }
-    assert!(found.len() > 100, "the sources are elsewhere: {} files", found.len());
-    found.into_iter().filter(|source| source.layer != "lib").collect()
+    assert!(
+        found.len() > 100,
+        "the sources are elsewhere: {} files",
+        found.len()
+    );
+    found
+        .into_iter()
+        .filter(|source| source.layer != "lib")
+        .collect()
 }
 
 fn rank(layer: &str) -> Option<usize> {
@@ -84,7 +106,9 @@ fn imports(line: &str) -> Vec<String> {
             let rest = &line[at + root.len()..];
             match rest.strip_prefix('{').map(|group| group.split_once('}')) {
                 None => found.push(name(rest)),
-                Some(Some((group, _))) => found.extend(group.split(',').map(|part| name(part.trim()))),
+                Some(Some((group, _))) => {
+                    found.extend(group.split(',').map(|part| name(part.trim())));
+                }
                 Some(None) => unreachable!("one layer a line, please: {line}"),
             }
         }
@@ -93,7 +117,9 @@ fn imports(line: &str) -> Vec<String> {
 }
 
 fn name(text: &str) -> String {
-    text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+    text.chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+        .collect()
 }
 
 #[test]
@@ -102,14 +128,21 @@ fn imports_point_downwards_only() {
     let mut count = 0;
     for source in sources() {
         let own = rank(&source.layer).unwrap_or_else(|| {
-            unreachable!("{} is in no layer: say in LAYERS where it belongs", source.layer)
+            unreachable!(
+                "{} is in no layer: say in LAYERS where it belongs",
+                source.layer
+            )
         });
         for (number, line) in source.code() {
             for target in imports(line) {
                 let Some(other) = rank(&target) else { continue };
                 count += 1;
                 if target != source.layer && other <= own {
-                    wrong.push(format!("{}: {} sees {target}", source.at(number), source.layer));
+                    wrong.push(format!(
+                        "{}: {} sees {target}",
+                        source.at(number),
+                        source.layer
+                    ));
                 }
             }
         }
@@ -125,16 +158,31 @@ fn unsafe_is_only_where_the_system_and_c_begin() {
             continue;
         }
         for (number, line) in source.code() {
-            assert!(!line.contains("unsafe "), "{}: unsafe outside of io and ffi", source.at(number));
+            assert!(
+                !line.contains("unsafe "),
+                "{}: unsafe outside of io and ffi",
+                source.at(number)
+            );
         }
     }
 }
 
 #[test]
 fn formats_and_state_machines_do_no_io_and_hold_no_lock() {
-    let words =
-        ["std::fs", "std::net", "parking_lot", "Mutex", "RwLock", "Atomic", "crate::io", "std::thread"];
-    for source in sources().iter().filter(|s| ["format", "state"].contains(&s.layer.as_str())) {
+    let words = [
+        "std::fs",
+        "std::net",
+        "parking_lot",
+        "Mutex",
+        "RwLock",
+        "Atomic",
+        "crate::io",
+        "std::thread",
+    ];
+    for source in sources()
+        .iter()
+        .filter(|s| ["format", "state"].contains(&s.layer.as_str()))
+    {
         for (number, line) in source.product_code() {
             for word in words {
                 assert!(!line.contains(word), "{}: {word}", source.at(number));
@@ -146,8 +194,16 @@ fn formats_and_state_machines_do_no_io_and_hold_no_lock() {
 #[test]
 fn every_file_says_what_it_is_for_and_is_ascii() {
     for source in sources() {
-        assert!(source.text.starts_with("//! "), "{} does not say what it is for", source.path.display());
-        assert!(source.text.is_ascii(), "{} holds more than ASCII", source.path.display());
+        assert!(
+            source.text.starts_with("//! "),
+            "{} does not say what it is for",
+            source.path.display()
+        );
+        assert!(
+            source.text.is_ascii(),
+            "{} holds more than ASCII",
+            source.path.display()
+        );
     }
 }
 
@@ -155,7 +211,11 @@ fn every_file_says_what_it_is_for_and_is_ascii() {
 fn every_file_holds_one_concept() {
     for source in sources() {
         let lines = source.text.lines().count();
-        assert!(lines <= 700, "{} has {lines} lines: it has two concepts", source.path.display());
+        assert!(
+            lines <= 700,
+            "{} has {lines} lines: it has two concepts",
+            source.path.display()
+        );
     }
 }
 

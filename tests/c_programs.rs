@@ -11,8 +11,9 @@ use std::process::{Command, Output};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 fn run(command: &mut Command) -> Output {
-    let output =
-        command.output().unwrap_or_else(|e| panic!("{command:?}: {e}; `make test` installs what it needs"));
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{command:?}: {e}; `make test` installs what it needs"));
     assert!(
         output.status.success(),
         "{command:?}: {}\n{}{}",
@@ -27,14 +28,22 @@ fn run(command: &mut Command) -> Output {
 fn library_dir() -> PathBuf {
     let mut dir = std::env::current_exe().unwrap();
     dir.pop();
-    assert!(dir.join("libklog.so").exists(), "{} has no libklog.so", dir.display());
+    assert!(
+        dir.join("libklog.so").exists(),
+        "{} has no libklog.so",
+        dir.display()
+    );
     dir
 }
 
 /// A scratch directory with the soname that programs look for.
 fn scratch() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(library_dir().join("libklog.so"), dir.path().join("libklog.so.0")).unwrap();
+    std::os::unix::fs::symlink(
+        library_dir().join("libklog.so"),
+        dir.path().join("libklog.so.0"),
+    )
+    .unwrap();
     dir
 }
 
@@ -47,18 +56,38 @@ fn compile(scratch: &Path, source: &str, name: &str, linking: &Linking, extra: &
     compile_file(scratch, &Path::new(ROOT).join(source), name, linking, extra)
 }
 
-fn compile_file(scratch: &Path, source: &Path, name: &str, linking: &Linking, extra: &[&str]) -> PathBuf {
+fn compile_file(
+    scratch: &Path,
+    source: &Path,
+    name: &str,
+    linking: &Linking,
+    extra: &[&str],
+) -> PathBuf {
     let program = scratch.join(name);
     let mut cc = Command::new("cc");
-    cc.args(["-std=c99", "-g", "-Wall", "-Wextra", "-pedantic", "-Werror", "-D_POSIX_C_SOURCE=200809L"]);
-    cc.arg(format!("-I{ROOT}/include")).args(extra).arg(source).arg("-o").arg(&program);
+    cc.args([
+        "-std=c99",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-pedantic",
+        "-Werror",
+        "-D_POSIX_C_SOURCE=200809L",
+    ]);
+    cc.arg(format!("-I{ROOT}/include"))
+        .args(extra)
+        .arg(source)
+        .arg("-o")
+        .arg(&program);
     match linking {
         Linking::Shared => {
-            cc.arg(format!("-L{}", library_dir().display())).arg("-lklog");
+            cc.arg(format!("-L{}", library_dir().display()))
+                .arg("-lklog");
             cc.arg(format!("-Wl,-rpath,{}", scratch.display()));
         }
         Linking::Static => {
-            cc.arg(library_dir().join("libklog.a")).args(["-lgcc_s", "-lpthread", "-ldl", "-lm"]);
+            cc.arg(library_dir().join("libklog.a"))
+                .args(["-lgcc_s", "-lpthread", "-ldl", "-lm"]);
         }
     }
     run(&mut cc);
@@ -90,7 +119,11 @@ fn the_header_compiles_in_every_mode_without_a_warning() {
     let scratch = tempfile::tempdir().unwrap();
     for (compiler, standards, extension) in [
         ("cc", &["c99", "c11", "c17", "c2x"][..], "c"),
-        ("c++", &["c++11", "c++14", "c++17", "c++20", "c++23"][..], "cpp"),
+        (
+            "c++",
+            &["c++11", "c++14", "c++17", "c++20", "c++23"][..],
+            "cpp",
+        ),
     ] {
         let source = scratch.path().join(format!("header.{extension}"));
         std::fs::write(&source, program).unwrap();
@@ -98,7 +131,10 @@ fn the_header_compiles_in_every_mode_without_a_warning() {
             for shape in [&[][..], &["-fshort-enums"]] {
                 let binary = scratch.path().join("header");
                 let mut command = Command::new(compiler);
-                command.arg(format!("-std={standard}")).arg(format!("-I{ROOT}/include")).args(shape);
+                command
+                    .arg(format!("-std={standard}"))
+                    .arg(format!("-I{ROOT}/include"))
+                    .args(shape);
                 command.args([
                     "-Wall",
                     "-Wextra",
@@ -128,30 +164,53 @@ fn the_committed_header_is_the_one_that_the_sources_render() {
 
 #[test]
 fn only_klog_symbols_are_exported_and_every_one_is_declared() {
-    let output = run(Command::new("nm").args(["-D", "--defined-only"]).arg(library_dir().join("libklog.so")));
+    let output = run(Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(library_dir().join("libklog.so")));
     let exported: Vec<String> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()
         .map(|line| line.split_whitespace().last().unwrap().to_owned())
         .collect();
-    assert!(exported.iter().all(|name| name.starts_with("klog_")), "{exported:?}");
+    assert!(
+        exported.iter().all(|name| name.starts_with("klog_")),
+        "{exported:?}"
+    );
     let header = std::fs::read_to_string(format!("{ROOT}/include/klog.h")).unwrap();
     for name in &exported {
-        assert!(header.contains(&format!("{name}(")), "{name} is exported and not declared");
+        assert!(
+            header.contains(&format!("{name}(")),
+            "{name} is exported and not declared"
+        );
     }
     assert!(exported.len() >= 38, "{}", exported.len());
-    let dynamic = run(Command::new("readelf").arg("-d").arg(library_dir().join("libklog.so")));
+    let dynamic = run(Command::new("readelf")
+        .arg("-d")
+        .arg(library_dir().join("libklog.so")));
     let dynamic = String::from_utf8(dynamic.stdout).unwrap();
-    assert!(dynamic.contains("[libklog.so.0]") && dynamic.contains("NODELETE"), "{dynamic}");
+    assert!(
+        dynamic.contains("[libklog.so.0]") && dynamic.contains("NODELETE"),
+        "{dynamic}"
+    );
 }
 
 #[test]
 fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
     for linking in [Linking::Shared, Linking::Static] {
         let scratch = scratch();
-        let quickstart = compile(scratch.path(), "examples/quickstart.c", "quickstart", &linking, &[]);
+        let quickstart = compile(
+            scratch.path(),
+            "examples/quickstart.c",
+            "quickstart",
+            &linking,
+            &[],
+        );
         let output = run(Command::new(quickstart).arg(data_dir(scratch.path(), "q")));
-        assert!(String::from_utf8(output.stdout).unwrap().ends_with("closed, opened again, read the same\n"));
+        assert!(
+            String::from_utf8(output.stdout)
+                .unwrap()
+                .ends_with("closed, opened again, read the same\n")
+        );
         let misuse = compile(scratch.path(), "tests/c/misuse.c", "misuse", &linking, &[]);
         run(Command::new(misuse).arg(data_dir(scratch.path(), "m")));
     }
@@ -175,7 +234,10 @@ fn both_programs_are_clean_under_valgrind() {
         return;
     }
     let scratch = scratch();
-    for (source, name) in [("examples/quickstart.c", "quickstart"), ("tests/c/misuse.c", "misuse")] {
+    for (source, name) in [
+        ("examples/quickstart.c", "quickstart"),
+        ("tests/c/misuse.c", "misuse"),
+    ] {
         let program = compile(scratch.path(), source, name, &Linking::Shared, &[]);
         let mut valgrind = Command::new("valgrind");
         valgrind.args([
@@ -185,7 +247,9 @@ fn both_programs_are_clean_under_valgrind() {
             "--errors-for-leak-kinds=definite,indirect",
         ]);
         valgrind.args(["--show-leak-kinds=definite,indirect"]);
-        run(valgrind.arg(program).arg(data_dir(scratch.path(), &format!("{name}-data"))));
+        run(valgrind
+            .arg(program)
+            .arg(data_dir(scratch.path(), &format!("{name}-data"))));
     }
 }
 
@@ -195,7 +259,10 @@ fn both_programs_are_clean_under_the_address_and_undefined_sanitizers() {
         return;
     }
     let scratch = scratch();
-    for (source, name) in [("examples/quickstart.c", "quickstart"), ("tests/c/misuse.c", "misuse")] {
+    for (source, name) in [
+        ("examples/quickstart.c", "quickstart"),
+        ("tests/c/misuse.c", "misuse"),
+    ] {
         let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
         let program = compile(scratch.path(), source, name, &Linking::Static, &flags);
         run(Command::new(program).arg(data_dir(scratch.path(), &format!("{name}-data"))));

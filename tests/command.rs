@@ -77,7 +77,10 @@ fn ls_changes_nothing() {
     let fixture = fixture::extract("kafka-4.4.0-torn");
     let (before, times) = (tree::content(&fixture.dir), tree::times(&fixture.dir));
     ls(&fixture.dir, &[]);
-    assert_eq!(tree::differences(&before, &tree::content(&fixture.dir)), [""; 0]);
+    assert_eq!(
+        tree::differences(&before, &tree::content(&fixture.dir)),
+        [""; 0]
+    );
     assert_eq!(times, tree::times(&fixture.dir));
 }
 
@@ -88,7 +91,11 @@ fn what_loading_found_goes_to_standard_error() {
     for subcommand in ["ls", "dump", "recover"] {
         let run = run(subcommand, &home.dir, &[]);
         assert_eq!(run.code, 0);
-        assert!(run.stderr.contains("t-0: left notes.txt alone"), "{subcommand}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("t-0: left notes.txt alone"),
+            "{subcommand}: {}",
+            run.stderr
+        );
         assert!(!run.stdout.contains("left notes.txt"));
     }
 }
@@ -146,7 +153,11 @@ fn recover_prints_nothing_and_closes_the_directory_in_order() {
     home.extend("0.log", &[0; 30]);
     let run = run("recover", &home.dir, &[]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
-    assert!(run.stderr.contains("t-0") && run.stderr.contains("cut off 30 bytes"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("t-0") && run.stderr.contains("cut off 30 bytes"),
+        "{}",
+        run.stderr
+    );
     assert!(home.is_clean());
     assert_eq!(home.read("0.log").len(), 3 * 72);
     assert!(!home.dir.join(".lock").exists());
@@ -159,7 +170,11 @@ fn a_log_that_does_not_load_is_said_and_leaves_the_others() {
     let listed = ls(&home.dir, &[]);
     assert_eq!(listed.code, 1);
     assert!(listed.stderr.contains("bad-0"), "{}", listed.stderr);
-    let names: Vec<&str> = listed.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    let names: Vec<&str> = listed
+        .stdout
+        .lines()
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
     assert_eq!(names, ["t-0", "u-0"]);
 
     // To the text a failed log is a line; asked for by name it is the answer.
@@ -170,7 +185,10 @@ fn a_log_that_does_not_load_is_said_and_leaves_the_others() {
     let recovered = run("recover", &home.dir, &[]);
     assert_eq!((recovered.code, recovered.stdout.as_str()), (1, ""));
     assert!(recovered.stderr.contains("bad-0"));
-    assert!(!home.dir.join(CLEAN_MARKER).exists(), "a directory with a failed log is not closed in order");
+    assert!(
+        !home.dir.join(CLEAN_MARKER).exists(),
+        "a directory with a failed log is not closed in order"
+    );
 }
 
 /// hard-cases.md HC34, HC35: a good checksum around something that nobody can read.
@@ -189,12 +207,20 @@ fn a_batch_that_cannot_be_read_is_told_and_does_not_hide_the_rest() {
         home.forget_marker();
         let run = run("dump", &home.dir, &[]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        assert!(run.stderr.contains("t-0: records of the batch at position 216"), "{}", run.stderr);
+        assert!(
+            run.stderr
+                .contains("t-0: records of the batch at position 216"),
+            "{}",
+            run.stderr
+        );
         let text = Text::parse(&run.stdout);
         let log = text.log("t-0");
         assert_eq!((log.number("end"), log.starting("batch").len()), (5, 5));
-        let records: Vec<&str> =
-            log.starting("rec").iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        let records: Vec<&str> = log
+            .starting("rec")
+            .iter()
+            .map(|line| line.split(' ').nth(1).unwrap())
+            .collect();
         assert_eq!(records, ["0", "1", "2", "4"]);
         assert_eq!(text.log("u-0").starting("rec").len(), 3);
     }
@@ -210,9 +236,16 @@ fn a_missing_directory_and_a_file_are_errors_that_name_the_path() {
             let before = tree::content(&home.dir);
             let run = run(subcommand, path, &[]);
             assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{subcommand}");
-            assert!(run.stderr.contains(path.to_str().unwrap()), "{}", run.stderr);
+            assert!(
+                run.stderr.contains(path.to_str().unwrap()),
+                "{}",
+                run.stderr
+            );
             assert!(run.stderr.contains("LOG_DIR_NOT_FOUND"), "{}", run.stderr);
-            assert_eq!(tree::differences(&before, &tree::content(&home.dir)), [""; 0]);
+            assert_eq!(
+                tree::differences(&before, &tree::content(&home.dir)),
+                [""; 0]
+            );
         }
     }
 }
@@ -243,7 +276,10 @@ fn recover_does_not_touch_a_directory_that_is_in_use() {
         "{}",
         run.stderr
     );
-    assert_eq!(tree::differences(&before, &tree::content(&home.dir)), [""; 0]);
+    assert_eq!(
+        tree::differences(&before, &tree::content(&home.dir)),
+        [""; 0]
+    );
     // Looking takes no lock.
     assert_eq!(ls(&home.dir, &[]).code, 0);
     manager.close().unwrap();
@@ -251,27 +287,45 @@ fn recover_does_not_touch_a_directory_that_is_in_use() {
 
 #[test]
 fn wrong_usage_is_2_and_help_is_0() {
-    for args in
-        [&[][..], &["ls"], &["frob"], &["ls", "a", "b"], &["dump", "a", "t-0", "u-0"], &["ls", "--frob", "a"]]
-    {
+    for args in [
+        &[][..],
+        &["ls"],
+        &["frob"],
+        &["ls", "a", "b"],
+        &["dump", "a", "t-0", "u-0"],
+        &["ls", "--frob", "a"],
+    ] {
         let run = klog(args);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}");
         assert!(run.stderr.contains("Usage: klog"), "{}", run.stderr);
     }
-    for args in [&["--help"][..], &["help"], &["ls", "--help"], &["dump", "--help"], &["recover", "--help"]] {
+    for args in [
+        &["--help"][..],
+        &["help"],
+        &["ls", "--help"],
+        &["dump", "--help"],
+        &["recover", "--help"],
+    ] {
         let run = klog(args);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{args:?}");
         assert!(run.stdout.contains("Usage: klog"), "{}", run.stdout);
     }
     let version = klog(["--version"]);
-    assert_eq!((version.code, version.stdout), (0, format!("klog {}\n", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(
+        (version.code, version.stdout),
+        (0, format!("klog {}\n", env!("CARGO_PKG_VERSION")))
+    );
 }
 
 /// The index entries of the two logs' first segments. Unclean, so that recovery makes them with the settings given.
 fn indexes_with(home: &Home, more: &[&str]) -> Vec<usize> {
     let run = run("dump", &home.dir, more);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    Text::parse(&run.stdout).logs.iter().map(|(_, lines)| lines.starting("oi").len()).collect()
+    Text::parse(&run.stdout)
+        .logs
+        .iter()
+        .map(|(_, lines)| lines.starting("oi").len())
+        .collect()
 }
 
 #[test]
@@ -279,10 +333,24 @@ fn config_sets_broker_keys_and_keys_of_a_topic_or_of_the_log_named() {
     let home = two_logs();
     home.forget_marker();
     assert_eq!(indexes_with(&home, &[]), [0, 0]);
-    assert_eq!(indexes_with(&home, &["--config", "log.index.interval.bytes=0"]), [2, 2]);
-    assert_eq!(indexes_with(&home, &["--config", "t:index.interval.bytes=0"]), [2, 0]);
-    assert_eq!(indexes_with(&home, &["u-0", "--config", "index.interval.bytes=0"]), [2]);
-    let later_wins = ["--config", "t:index.interval.bytes=0", "--config", "t:index.interval.bytes=100"];
+    assert_eq!(
+        indexes_with(&home, &["--config", "log.index.interval.bytes=0"]),
+        [2, 2]
+    );
+    assert_eq!(
+        indexes_with(&home, &["--config", "t:index.interval.bytes=0"]),
+        [2, 0]
+    );
+    assert_eq!(
+        indexes_with(&home, &["u-0", "--config", "index.interval.bytes=0"]),
+        [2]
+    );
+    let later_wins = [
+        "--config",
+        "t:index.interval.bytes=0",
+        "--config",
+        "t:index.interval.bytes=100",
+    ];
     assert_eq!(indexes_with(&home, &later_wins), [1, 0]);
 }
 
@@ -292,12 +360,21 @@ fn properties_are_read_as_a_broker_reads_them_with_lines_for_topics() {
     home.forget_marker();
     let file = home.dir.join("../server.properties");
     let path = file.to_str().unwrap();
-    fs::write(&file, "# a broker's\nlog.index.interval.bytes : 0\nnum.network.threads=3\n").unwrap();
+    fs::write(
+        &file,
+        "# a broker's\nlog.index.interval.bytes : 0\nnum.network.threads=3\n",
+    )
+    .unwrap();
     assert_eq!(indexes_with(&home, &["--properties", path]), [2, 2]);
     fs::write(&file, "topic.u.index.interval.bytes=0\n").unwrap();
     assert_eq!(indexes_with(&home, &["--properties", path]), [0, 2]);
     // A pair lies on top of the file, wherever it stands.
-    let both = ["--config", "u:index.interval.bytes=5000", "--properties", path];
+    let both = [
+        "--config",
+        "u:index.interval.bytes=5000",
+        "--properties",
+        path,
+    ];
     assert_eq!(indexes_with(&home, &both), [0, 0]);
 }
 
@@ -307,13 +384,28 @@ fn an_unknown_key_is_a_warning_from_a_file_and_wrong_usage_from_the_command_line
     let file = home.dir.join("../server.properties");
     fs::write(&file, "\nlog.segment.byte=1048576\n").unwrap();
     for subcommand in ["ls", "dump", "recover"] {
-        let run = run(subcommand, &home.dir, &["--properties", file.to_str().unwrap()]);
+        let run = run(
+            subcommand,
+            &home.dir,
+            &["--properties", file.to_str().unwrap()],
+        );
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let warnings: Vec<&str> =
-            run.stderr.lines().filter(|line| line.contains("log.segment.byte")).collect();
+        let warnings: Vec<&str> = run
+            .stderr
+            .lines()
+            .filter(|line| line.contains("log.segment.byte"))
+            .collect();
         assert_eq!(warnings.len(), 1, "said once: {}", run.stderr);
-        assert!(warnings[0].contains("server.properties: line 2: "), "{}", warnings[0]);
-        assert!(warnings[0].contains("log.segment.bytes"), "names the nearest key: {}", warnings[0]);
+        assert!(
+            warnings[0].contains("server.properties: line 2: "),
+            "{}",
+            warnings[0]
+        );
+        assert!(
+            warnings[0].contains("log.segment.bytes"),
+            "names the nearest key: {}",
+            warnings[0]
+        );
     }
     for (pair, nearest) in [
         ("log.segment.byte=1048576", "log.segment.bytes"),
@@ -322,8 +414,14 @@ fn an_unknown_key_is_a_warning_from_a_file_and_wrong_usage_from_the_command_line
     ] {
         let run = ls(&home.dir, &["--config", pair]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{pair}");
-        let (key, _) = pair.rsplit_once(':').map_or((pair, ""), |(_, rest)| (rest, ""));
-        assert!(run.stderr.contains(key.split('=').next().unwrap()), "{}", run.stderr);
+        let (key, _) = pair
+            .rsplit_once(':')
+            .map_or((pair, ""), |(_, rest)| (rest, ""));
+        assert!(
+            run.stderr.contains(key.split('=').next().unwrap()),
+            "{}",
+            run.stderr
+        );
         assert!(run.stderr.contains(nearest), "{}", run.stderr);
     }
 }
@@ -339,7 +437,12 @@ fn what_is_no_pair_and_no_value_is_wrong_usage() {
         ":segment.bytes=1048576",
     ] {
         let run = ls(&home.dir, &["--config", pair]);
-        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{pair}: {}", run.stderr);
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (2, ""),
+            "{pair}: {}",
+            run.stderr
+        );
     }
 }
 
@@ -363,11 +466,19 @@ fn a_properties_file_that_cannot_be_read_is_an_error() {
     let file = home.dir.join("../server.properties");
     let missing = ls(&home.dir, &["--properties", file.to_str().unwrap()]);
     assert_eq!((missing.code, missing.stdout.as_str()), (1, ""));
-    assert!(missing.stderr.contains("server.properties"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("server.properties"),
+        "{}",
+        missing.stderr
+    );
     fs::write(&file, "\n\nlog.segment.bytes=many\n").unwrap();
     let bad = ls(&home.dir, &["--properties", file.to_str().unwrap()]);
     assert_eq!((bad.code, bad.stdout.as_str()), (1, ""));
-    assert!(bad.stderr.contains("server.properties: line 3"), "{}", bad.stderr);
+    assert!(
+        bad.stderr.contains("server.properties: line 3"),
+        "{}",
+        bad.stderr
+    );
 }
 
 #[test]
@@ -383,12 +494,22 @@ fn output_that_nobody_reads_is_fine_and_output_that_cannot_be_written_is_not() {
     // The reader is gone before the text, which is longer than a pipe holds, was written.
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 
     for subcommand in ["ls", "dump"] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(command::binary());
-        let output = command.arg(subcommand).arg(&fixture.dir).stdout(full).output().unwrap();
+        let output = command
+            .arg(subcommand)
+            .arg(&fixture.dir)
+            .stdout(full)
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(1), "{subcommand}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("output"));
     }

@@ -27,7 +27,10 @@ enum Replacement {
 fn write_segment(disk: &SimFs, base: i64, suffix: &str, offsets: &[i64], value: &str, torn: bool) {
     let mut bytes = Vec::new();
     for offset in offsets {
-        let record = Record { value: Some(value.into()), ..plain_record(*offset) };
+        let record = Record {
+            value: Some(value.into()),
+            ..plain_record(*offset)
+        };
         let options = BatchOptions {
             base_offset: Offset(*offset),
             leader_epoch: LeaderEpoch(0),
@@ -40,7 +43,10 @@ fn write_segment(disk: &SimFs, base: i64, suffix: &str, offsets: &[i64], value: 
     }
     for (kind, content) in [("log", &bytes), ("index", &vec![0; 8])] {
         let path = format!("{}/a-0/{base:020}.{kind}{suffix}", crash::DIR);
-        disk.open(path.as_ref(), OpenMode::Truncate).unwrap().write_at(content, 0).unwrap();
+        disk.open(path.as_ref(), OpenMode::Truncate)
+            .unwrap()
+            .write_at(content, 0)
+            .unwrap();
     }
 }
 
@@ -63,14 +69,36 @@ fn replaced_log(replacement: Replacement) -> (SimFs, Vec<(i64, &'static str)>) {
     write_segment(&disk, 0, "", &first, "old", false);
     write_segment(&disk, 10, "", &second, "old", false);
     write_segment(&disk, 20, "", &[20, 21], "active", false);
-    let first_suffix = if replacement == Replacement::Unfinished { ".cleaned" } else { ".swap" };
+    let first_suffix = if replacement == Replacement::Unfinished {
+        ".cleaned"
+    } else {
+        ".swap"
+    };
     let (kept_first, kept_second) = ([1, 4], [6, 12, 19]);
-    write_segment(&disk, 0, first_suffix, &kept_first, "new", replacement == Replacement::Torn(0));
-    write_segment(&disk, 6, ".swap", &kept_second, "new", replacement == Replacement::Torn(6));
+    write_segment(
+        &disk,
+        0,
+        first_suffix,
+        &kept_first,
+        "new",
+        replacement == Replacement::Torn(0),
+    );
+    write_segment(
+        &disk,
+        6,
+        ".swap",
+        &kept_second,
+        "new",
+        replacement == Replacement::Torn(6),
+    );
     disk.sync_all();
     let active = [20, 21].map(|offset| (offset, "active"));
     let rest: Vec<_> = if replacement == Replacement::Complete {
-        kept_first.into_iter().chain(kept_second).map(|offset| (offset, "new")).collect()
+        kept_first
+            .into_iter()
+            .chain(kept_second)
+            .map(|offset| (offset, "new"))
+            .collect()
     } else {
         (0..20).map(|offset| (offset, "old")).collect()
     };
@@ -82,19 +110,33 @@ fn a_replacement_of_segments_is_finished_or_undone_whatever_crashes_come() {
     let config = crash::config(&[]);
     let read = |disk: &SimFs| values_in(disk, &config);
     let mut crashes = 0;
-    for replacement in
-        [Replacement::Complete, Replacement::Unfinished, Replacement::Torn(0), Replacement::Torn(6)]
-    {
+    for replacement in [
+        Replacement::Complete,
+        Replacement::Unfinished,
+        Replacement::Torn(0),
+        Replacement::Torn(6),
+    ] {
         let (disk, expected) = replaced_log(replacement);
-        let expected: Vec<_> = expected.into_iter().map(|(o, value)| (o, value.to_owned())).collect();
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|(o, value)| (o, value.to_owned()))
+            .collect();
         disk.record_moments();
         assert_eq!(read(&disk), expected, "{replacement:?}");
         for (i, moment) in disk.take_moments().iter().enumerate() {
-            assert_eq!(read(&moment.after_kill()), expected, "{replacement:?}, kill at moment {i}");
+            assert_eq!(
+                read(&moment.after_kill()),
+                expected,
+                "{replacement:?}, kill at moment {i}"
+            );
             for seed in 0..60 {
                 let again = moment.after_power_cut(seed);
                 again.record_moments();
-                assert_eq!(read(&again), expected, "{replacement:?}, power cut {seed} at moment {i}");
+                assert_eq!(
+                    read(&again),
+                    expected,
+                    "{replacement:?}, power cut {seed} at moment {i}"
+                );
                 let moments = again.take_moments();
                 let second = &moments[usize::try_from(seed).unwrap() % moments.len()];
                 assert_eq!(
@@ -115,10 +157,16 @@ fn values_in(disk: &SimFs, config: &Arc<Resolved>) -> Vec<(i64, String)> {
     let manager = crash::open(disk, &Arc::new(ManualClock::new(TimestampMs(T))), config).unwrap();
     let log = manager.log(&crash::partition("a")).unwrap();
     let records = crash::read_from(&log, Offset(0), 0, 1000).unwrap();
-    assert_eq!(log.end_offset().0, records.last().map_or(0, |(offset, _)| offset + 1));
+    assert_eq!(
+        log.end_offset().0,
+        records.last().map_or(0, |(offset, _)| offset + 1)
+    );
     manager.abandon();
     let text = |record: &Record| String::from_utf8(record.value.clone().unwrap()).unwrap();
-    records.iter().map(|(offset, record)| (*offset, text(record))).collect()
+    records
+        .iter()
+        .map(|(offset, record)| (*offset, text(record)))
+        .collect()
 }
 
 /// What a power cut left of the segments of a log that was not klog's: the first of three is torn, the others are whole.
@@ -132,9 +180,17 @@ fn what_lies_behind_a_torn_segment_never_comes_back_whatever_crashes_come() {
         let dir = format!("{}/a-0", crash::DIR);
         klog::io::create_dir_all(&disk, dir.as_ref()).unwrap();
         for (base, torn) in [(0, true), (10, false), (20, false)] {
-            write_segment(&disk, base, "", &(base..base + 10).collect::<Vec<_>>(), "old", torn);
+            write_segment(
+                &disk,
+                base,
+                "",
+                &(base..base + 10).collect::<Vec<_>>(),
+                "old",
+                torn,
+            );
             if !has_index {
-                disk.remove_file(format!("{dir}/{base:020}.index").as_ref()).unwrap();
+                disk.remove_file(format!("{dir}/{base:020}.index").as_ref())
+                    .unwrap();
             }
         }
         disk.sync_all();
@@ -142,10 +198,18 @@ fn what_lies_behind_a_torn_segment_never_comes_back_whatever_crashes_come() {
         disk.record_moments();
         assert_eq!(values_in(&disk, &config), expected);
         for (i, moment) in disk.take_moments().iter().enumerate() {
-            assert_eq!(values_in(&moment.after_kill(), &config), expected, "kill at moment {i}");
+            assert_eq!(
+                values_in(&moment.after_kill(), &config),
+                expected,
+                "kill at moment {i}"
+            );
             for seed in 0..100 {
                 let again = moment.after_power_cut(seed);
-                assert_eq!(values_in(&again, &config), expected, "power cut {seed} at moment {i}");
+                assert_eq!(
+                    values_in(&again, &config),
+                    expected,
+                    "power cut {seed} at moment {i}"
+                );
                 let third = again.after_power_cut(seed + 1);
                 assert_eq!(
                     values_in(&third, &config),

@@ -1,6 +1,11 @@
 //! Files that others cut while klog has them open: errors of the calls that meet them, and no signal to the process.
 //! hard-cases.md HC42.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -12,12 +17,19 @@ use support::engine::{Home, NOW, append, fill, offsets, read, rec, segments, t0}
 
 /// The error of a call that met a file which somebody cut.
 fn is_of_a_cut_file(error: &Error) -> bool {
-    [ErrorKind::CorruptMessage, ErrorKind::KafkaStorage, ErrorKind::CorruptIndex].contains(&error.kind())
+    [
+        ErrorKind::CorruptMessage,
+        ErrorKind::KafkaStorage,
+        ErrorKind::CorruptIndex,
+    ]
+    .contains(&error.kind())
 }
 
 /// Three segments with dense indexes, the first two closed.
 fn three_segments() -> Home {
-    let home = Home::new().set("index.interval.bytes", 0).set("segment.index.bytes", 80_000);
+    let home = Home::new()
+        .set("index.interval.bytes", 0)
+        .set("segment.index.bytes", 80_000);
     let manager = home.open();
     let log = t0(&manager);
     for _ in 0..3 {
@@ -32,7 +44,12 @@ fn three_segments() -> Home {
 
 #[test]
 fn hc42_b_files_cut_to_nothing_by_another_process_are_errors_of_the_calls() {
-    for names in [&["0.log"][..], &["0.index"], &["0.timeindex"], &["0.index", "0.timeindex", "0.log"]] {
+    for names in [
+        &["0.log"][..],
+        &["0.index"],
+        &["0.timeindex"],
+        &["0.index", "0.timeindex", "0.log"],
+    ] {
         for used_before in [false, true] {
             let home = three_segments();
             let manager = home.open();
@@ -56,8 +73,15 @@ fn hc42_b_files_cut_to_nothing_by_another_process_are_errors_of_the_calls() {
             }
             // The directory is online, the other segments are read, appends go on.
             append(&log, &[rec(NOW, "k", "v")]);
-            assert_eq!(offsets(&log, 1000), (1000..3001).collect::<Vec<_>>(), "{names:?}");
-            assert!(manager.dirs().iter().all(|dir| dir.failure.is_none()), "{names:?}");
+            assert_eq!(
+                offsets(&log, 1000),
+                (1000..3001).collect::<Vec<_>>(),
+                "{names:?}"
+            );
+            assert!(
+                manager.dirs().iter().all(|dir| dir.failure.is_none()),
+                "{names:?}"
+            );
             drop(manager);
         }
     }
@@ -108,13 +132,19 @@ fn hc42_c_empty_index_files_are_as_good_as_none() {
     let manager = home.open();
     t0(&manager);
     manager.close().unwrap();
-    assert_eq!((home.read("0.index").len(), home.read("0.timeindex").len()), (0, 0));
+    assert_eq!(
+        (home.read("0.index").len(), home.read("0.timeindex").len()),
+        (0, 0)
+    );
     let manager = home.open();
     let log = t0(&manager);
     fill(&log, 5);
     assert_eq!(offsets(&log, 0), [0, 1, 2, 3, 4]);
     manager.close().unwrap();
     // An entry for each append but the first, by Kafka's rule of the interval; of times one more at closing.
-    assert_eq!(home.dump().starting("oi").len() * 8, home.read("0.index").len());
+    assert_eq!(
+        home.dump().starting("oi").len() * 8,
+        home.read("0.index").len()
+    );
     assert!(!home.read("0.index").is_empty() && !home.read("0.timeindex").is_empty());
 }

@@ -43,8 +43,12 @@ struct Case {
     dir: PathBuf,
 }
 
-static FIXTURES: LazyLock<Vec<Fixture>> =
-    LazyLock::new(|| [TORN, TORN_CLEAN].map(fixture::extract).into_iter().collect());
+static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
+    [TORN, TORN_CLEAN]
+        .map(fixture::extract)
+        .into_iter()
+        .collect()
+});
 
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let list = fixture::deviating();
@@ -65,7 +69,10 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
                 continue;
             }
             let checkpoint = format!("checkpoint recovery-point-offset-checkpoint {partition} ");
-            let point = kafka.head.iter().find_map(|line| line.strip_prefix(&checkpoint)?.parse().ok());
+            let point = kafka
+                .head
+                .iter()
+                .find_map(|line| line.strip_prefix(&checkpoint)?.parse().ok());
             cases.push(Case {
                 archive,
                 partition: partition.clone(),
@@ -82,7 +89,10 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
 });
 
 fn cases_of(rule: &str) -> Vec<&'static Case> {
-    let found: Vec<&Case> = CASES.iter().filter(|case| case.rules.iter().any(|r| r == rule)).collect();
+    let found: Vec<&Case> = CASES
+        .iter()
+        .filter(|case| case.rules.iter().any(|r| r == rule))
+        .collect();
     assert!(!found.is_empty(), "no partition is listed for {rule}");
     found
 }
@@ -118,12 +128,29 @@ impl Case {
         let mut found = BTreeMap::new();
         let mut swaps = Vec::new();
         for (name, content) in files(&self.dir) {
-            if let Some(base) = name.strip_suffix(".log").and_then(|digits| digits.parse::<i64>().ok()) {
+            if let Some(base) = name
+                .strip_suffix(".log")
+                .and_then(|digits| digits.parse::<i64>().ok())
+            {
                 let batches = raw::intact_from(&content, 0, base);
-                found.insert(base, RawSegment { base, len: content.len() as u64, batches });
+                found.insert(
+                    base,
+                    RawSegment {
+                        base,
+                        len: content.len() as u64,
+                        batches,
+                    },
+                );
             }
-            if let Some(base) = name.strip_suffix(".log.swap").and_then(|digits| digits.parse::<i64>().ok()) {
-                swaps.push(RawSegment { base, len: content.len() as u64, batches: raw::intact(&content) });
+            if let Some(base) = name
+                .strip_suffix(".log.swap")
+                .and_then(|digits| digits.parse::<i64>().ok())
+            {
+                swaps.push(RawSegment {
+                    base,
+                    len: content.len() as u64,
+                    batches: raw::intact(&content),
+                });
             }
         }
         for swap in swaps {
@@ -135,13 +162,17 @@ impl Case {
     }
 
     fn stored_index(&self, base: i64) -> Vec<String> {
-        let read = |ending: &str| fs::read(self.dir.join(format!("{base:020}.{ending}"))).unwrap_or_default();
+        let read = |ending: &str| {
+            fs::read(self.dir.join(format!("{base:020}.{ending}"))).unwrap_or_default()
+        };
         let number = |bytes: &[u8]| bytes.iter().fold(0i64, |n, b| (n << 8) | i64::from(*b));
         let (offsets, times) = (read("index"), read("timeindex"));
-        let offsets =
-            offsets.chunks_exact(8).map(|e| format!("oi {} {}", base + number(&e[..4]), number(&e[4..])));
-        let times =
-            times.chunks_exact(12).map(|e| format!("ti {} {}", number(&e[..8]), base + number(&e[8..])));
+        let offsets = offsets
+            .chunks_exact(8)
+            .map(|e| format!("oi {} {}", base + number(&e[..4]), number(&e[4..])));
+        let times = times
+            .chunks_exact(12)
+            .map(|e| format!("ti {} {}", number(&e[..8]), base + number(&e[8..])));
         offsets.chain(times).collect()
     }
 
@@ -169,10 +200,19 @@ impl Case {
             })
             .collect();
         let last = raw.last().unwrap();
-        let end = last.batches.last().map_or(last.base, |batch| batch.last + 1);
-        let recovery_point = if self.was_clean() { end } else { self.recovery_point.min(end) };
+        let end = last
+            .batches
+            .last()
+            .map_or(last.base, |batch| batch.last + 1);
+        let recovery_point = if self.was_clean() {
+            end
+        } else {
+            self.recovery_point.min(end)
+        };
         let metadata = fs::read_to_string(self.dir.join("partition.metadata")).unwrap();
-        let topic_id = metadata.lines().find_map(|line| line.strip_prefix("topic_id: "));
+        let topic_id = metadata
+            .lines()
+            .find_map(|line| line.strip_prefix("topic_id: "));
         let mut lines = vec![format!(
             "log {} start={} end={end} segments={} recovery_point={recovery_point} topic_id={}",
             self.partition,
@@ -192,7 +232,11 @@ impl Case {
     /// The segment that the damage was done to.
     fn damaged_segment(&self) -> i64 {
         let bases: Vec<i64> = self.segments().iter().map(|segment| segment.base).collect();
-        if self.damage().starts_with("old-") { bases[0] } else { *bases.last().unwrap() }
+        if self.damage().starts_with("old-") {
+            bases[0]
+        } else {
+            *bases.last().unwrap()
+        }
     }
 
     fn ensure(&self, expected: &LogLines) {
@@ -214,24 +258,39 @@ impl Case {
 fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
     let files = entries.filter(|entry| entry.path().is_file());
-    files.map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap())).collect()
+    files
+        .map(|e| {
+            (
+                e.file_name().into_string().unwrap(),
+                fs::read(e.path()).unwrap(),
+            )
+        })
+        .collect()
 }
 
 /// The list of what a text may be, so that no rule comes into `deviating.txt` without its test here.
 #[test]
 fn every_rule_of_the_list_is_tested() {
-    const TESTED: [&str; 9] = ["D39", "D41", "D42", "D43", "D44", "D48", "D49", "D53", "D54"];
+    const TESTED: [&str; 9] = [
+        "D39", "D41", "D42", "D43", "D44", "D48", "D49", "D53", "D54",
+    ];
     for entry in fixture::deviating() {
         for rule in &entry.rules {
-            assert!(TESTED.contains(&rule.as_str()), "{entry:?} has a rule without a test");
+            assert!(
+                TESTED.contains(&rule.as_str()),
+                "{entry:?} has a rule without a test"
+            );
         }
     }
 }
 
 #[test]
 fn every_listed_partition_loads() {
-    let failed: Vec<&str> =
-        CASES.iter().filter(|c| c.klog.is_error()).map(|c| c.partition.as_str()).collect();
+    let failed: Vec<&str> = CASES
+        .iter()
+        .filter(|c| c.klog.is_error())
+        .map(|c| c.partition.as_str())
+        .collect();
     assert_eq!(failed, [""; 0]);
 }
 
@@ -241,25 +300,48 @@ fn every_good_batch_is_there() {
     for case in &*CASES {
         let klog = case.klog.segments();
         for segment in case.segments() {
-            let name = format!("{} {} segment {}", case.archive, case.partition, segment.base);
-            let found =
-                klog.iter().find(|s| s.base == segment.base).unwrap_or_else(|| panic!("{name} is missing"));
+            let name = format!(
+                "{} {} segment {}",
+                case.archive, case.partition, segment.base
+            );
+            let found = klog
+                .iter()
+                .find(|s| s.base == segment.base)
+                .unwrap_or_else(|| panic!("{name} is missing"));
             let batches = found.batches();
             for (good, line) in segment.batches.iter().zip(&batches) {
-                let said =
-                    (line.number("pos"), line.number("size"), line.number("last"), line.text("crc_ok"));
-                assert_eq!(said, (good.position as i64, good.size as i64, good.last, "1"), "{name}");
+                let said = (
+                    line.number("pos"),
+                    line.number("size"),
+                    line.number("last"),
+                    line.text("crc_ok"),
+                );
+                assert_eq!(
+                    said,
+                    (good.position as i64, good.size as i64, good.last, "1"),
+                    "{name}"
+                );
             }
-            assert!(batches.len() >= segment.batches.len(), "{name} lost batches");
+            assert!(
+                batches.len() >= segment.batches.len(),
+                "{name} lost batches"
+            );
             // Nothing that is no good batch lies behind the log end: cut off, or Kafka's text, which has it all.
             let is_cut = found.size == segment.good_bytes();
-            assert!(is_cut || *found == kafka_segment(case, segment.base), "{name} is neither");
+            assert!(
+                is_cut || *found == kafka_segment(case, segment.base),
+                "{name} is neither"
+            );
         }
     }
 }
 
 fn kafka_segment(case: &Case, base: i64) -> SegmentLines {
-    case.kafka.segments().into_iter().find(|s| s.base == base).unwrap_or_else(|| panic!("{}", case.partition))
+    case.kafka
+        .segments()
+        .into_iter()
+        .find(|s| s.base == base)
+        .unwrap_or_else(|| panic!("{}", case.partition))
 }
 
 /// The model agrees with Kafka where Kafka had nothing to mend.
@@ -267,9 +349,17 @@ fn kafka_segment(case: &Case, base: i64) -> SegmentLines {
 fn the_model_tells_kafkas_state_of_whole_logs() {
     for archive in [TORN, TORN_CLEAN] {
         let kafka = Text::parse(&fixture::expected(archive));
-        for partition in ["t-whole-0", "t-whole-tx-0", "t-whole-rp0-0", "t-whole-legacy-0"] {
+        for partition in [
+            "t-whole-0",
+            "t-whole-tx-0",
+            "t-whole-rp0-0",
+            "t-whole-legacy-0",
+        ] {
             let lines = kafka.log(partition);
-            assert_eq!(model::state_lines(&lines.segments(), lines.number("end")), model::state_of(lines));
+            assert_eq!(
+                model::state_lines(&lines.segments(), lines.number("end")),
+                model::state_of(lines)
+            );
         }
     }
 }
@@ -278,13 +368,20 @@ fn the_model_tells_kafkas_state_of_whole_logs() {
 fn d39_no_full_size_index_is_made_for_a_swap_without_one() {
     for case in cases_of("D39") {
         let swapped = files(&case.dir).into_iter().find_map(|(name, bytes)| {
-            Some((name.strip_suffix(".log.swap")?.parse::<i64>().unwrap(), raw::intact(&bytes)))
+            Some((
+                name.strip_suffix(".log.swap")?.parse::<i64>().unwrap(),
+                raw::intact(&bytes),
+            ))
         });
         let (base, batches) = swapped.unwrap();
         // Kafka's text, but for the index of the segment that came in.
         let mut segments = case.kafka.segments();
         let replaced = segments.iter_mut().find(|s| s.base == base).unwrap();
-        assert!(replaced.index[0].ends_with(" x1310720"), "Kafka makes zeros: {:?}", replaced.index[0]);
+        assert!(
+            replaced.index[0].ends_with(" x1310720"),
+            "Kafka makes zeros: {:?}",
+            replaced.index[0]
+        );
         replaced.index = raw::recovered_index(&batches, INTERVAL);
         case.ensure(&case.kafka.with_segments(&segments));
     }
@@ -300,7 +397,8 @@ fn d41_d42_indexes_that_are_missing_or_wrong_are_those_of_recovery() {
         let base = case.damaged_segment();
         let read = |ending: &str| fs::read(case.dir.join(format!("{base:020}.{ending}")));
         let log = read("log").unwrap();
-        let is_sane = read("index").is_ok_and(|index| raw::is_sane_offset_index(&index, &log, base))
+        let is_sane = read("index")
+            .is_ok_and(|index| raw::is_sane_offset_index(&index, &log, base))
             && read("timeindex").is_ok_and(|index| raw::is_sane_time_index(&index, &log, base));
         if is_sane {
             // An index with fewer entries than it could have is none that is wrong.
@@ -311,9 +409,9 @@ fn d41_d42_indexes_that_are_missing_or_wrong_are_those_of_recovery() {
         case.ensure_but_files(&case.assembled(|b| b == base || case.is_recovered(b)));
         // Kafka's text, but for that index; where Kafka believed the wrong entry, of the same bytes without the marker.
         let text = match case.damage() {
-            "active-index-wrong" | "active-index-negative" if case.was_clean() => {
-                case.kafka_unclean.with_field("recovery_point", case.kafka_unclean.field("end"))
-            }
+            "active-index-wrong" | "active-index-negative" if case.was_clean() => case
+                .kafka_unclean
+                .with_field("recovery_point", case.kafka_unclean.field("end")),
             _ => case.kafka.clone(),
         };
         let raw = case.segments();
@@ -336,7 +434,10 @@ fn d43_a_transaction_index_of_an_unknown_version_is_made_anew() {
         let base = case.damaged_segment();
         let expected = case.assembled(|b| b == base || case.is_recovered(b));
         assert!(
-            expected.0.iter().any(|line| line.starts_with(&format!("aborted {base} "))),
+            expected
+                .0
+                .iter()
+                .any(|line| line.starts_with(&format!("aborted {base} "))),
             "{}",
             case.partition
         );
@@ -349,15 +450,33 @@ fn d44_a_log_ends_where_its_offsets_go_back() {
     for case in cases_of("D44") {
         let base = case.damaged_segment();
         let last = case.segments().pop().unwrap();
-        assert!(!last.is_whole(), "{} has no batch that goes back", case.partition);
+        assert!(
+            !last.is_whole(),
+            "{} has no batch that goes back",
+            case.partition
+        );
         case.ensure_but_files(&case.assembled(|b| b == base || case.is_recovered(b)));
         // What klog keeps, Kafka reads the same: it shows the whole file where it does not empty it.
-        let shown = [&case.kafka, &case.kafka_unclean].into_iter().chain(kafka_clean(case));
-        let whole = shown.map(|text| text.segments().pop().unwrap()).max_by_key(|s| s.size).unwrap();
+        let shown = [&case.kafka, &case.kafka_unclean]
+            .into_iter()
+            .chain(kafka_clean(case));
+        let whole = shown
+            .map(|text| text.segments().pop().unwrap())
+            .max_by_key(|s| s.size)
+            .unwrap();
         let kept = case.klog.segments().pop().unwrap();
-        assert_eq!(kept.content[..], whole.content[..kept.content.len()], "{}", case.partition);
         assert_eq!(
-            whole.content.iter().filter(|l| l.starts_with("batch ")).count(),
+            kept.content[..],
+            whole.content[..kept.content.len()],
+            "{}",
+            case.partition
+        );
+        assert_eq!(
+            whole
+                .content
+                .iter()
+                .filter(|l| l.starts_with("batch "))
+                .count(),
             kept.batches().len() + 1
         );
     }
@@ -365,7 +484,10 @@ fn d44_a_log_ends_where_its_offsets_go_back() {
 
 /// Kafka's text of the same bytes in the clean archive.
 fn kafka_clean(case: &Case) -> Option<&'static LogLines> {
-    CASES.iter().find(|c| c.was_clean() && c.partition == case.partition).map(|c| &c.kafka)
+    CASES
+        .iter()
+        .find(|c| c.was_clean() && c.partition == case.partition)
+        .map(|c| &c.kafka)
 }
 
 /// The tail of a log that was closed in order is read from the last index entry on. If it is good Kafka's text stands;
@@ -378,7 +500,9 @@ fn d48_a_clean_log_whose_end_is_bad_is_recovered() {
         let log = fs::read(case.dir.join(format!("{base:020}.log"))).unwrap();
         let index = fs::read(case.dir.join(format!("{base:020}.index"))).unwrap();
         let entry = index.chunks_exact(8).last();
-        let position = entry.map_or(0, |e| u64::from(u32::from_be_bytes(e[4..].try_into().unwrap())));
+        let position = entry.map_or(0, |e| {
+            u64::from(u32::from_be_bytes(e[4..].try_into().unwrap()))
+        });
         let tail = raw::intact_from(&log, position, base);
         let tail_end = tail.last().map_or(position, raw::RawBatch::end);
         let is_good = tail_end == log.len() as u64;
@@ -389,7 +513,11 @@ fn d48_a_clean_log_whose_end_is_bad_is_recovered() {
         // Damage below the last entry may be noticed by other checks; then it is treated no better and no worse.
         case.ensure_but_files(&case.assembled(|b| b == base));
         if !case.rules.iter().any(|rule| rule == "D44") {
-            case.ensure(&case.kafka_unclean.with_field("recovery_point", case.kafka_unclean.field("end")));
+            case.ensure(
+                &case
+                    .kafka_unclean
+                    .with_field("recovery_point", case.kafka_unclean.field("end")),
+            );
         }
         assert!(case.was_clean());
     }
@@ -404,7 +532,10 @@ fn d49_without_snapshots_producers_come_from_the_log() {
         // Kafka has no producers then, but else the same.
         let but_state = |lines: &LogLines| lines.without(&["producer", "pbatch", "lso"]);
         assert_eq!(case.kafka.starting("producer"), [""; 0]);
-        assert_eq!(difference(&but_state(&case.kafka), &but_state(&case.klog)), None);
+        assert_eq!(
+            difference(&but_state(&case.kafka), &but_state(&case.klog)),
+            None
+        );
         // And where it does read the log, it has them.
         assert_eq!(model::state_of(&case.kafka_unclean), state);
     }
@@ -415,7 +546,11 @@ fn d53_epochs_of_a_file_that_does_not_parse_come_from_the_log() {
     for case in cases_of("D53") {
         assert!(case.kafka.is_error());
         let expected = case.assembled(|b| case.is_recovered(b));
-        assert!(expected.starting("epoch").len() > 1, "{} shows nothing", case.partition);
+        assert!(
+            expected.starting("epoch").len() > 1,
+            "{} shows nothing",
+            case.partition
+        );
         case.ensure_but_files(&expected);
     }
 }
@@ -424,7 +559,11 @@ fn d53_epochs_of_a_file_that_does_not_parse_come_from_the_log() {
 fn d54_a_broken_topic_id_is_put_aside() {
     for case in cases_of("D54") {
         assert!(case.kafka.is_error());
-        case.ensure_but_files(&case.assembled(|b| case.is_recovered(b)).with_field("topic_id", "none"));
+        case.ensure_but_files(
+            &case
+                .assembled(|b| case.is_recovered(b))
+                .with_field("topic_id", "none"),
+        );
         let files = case.klog.starting("file");
         assert!(files.contains(&"file partition.metadata.corrupt"));
         assert!(!files.contains(&"file partition.metadata"));

@@ -1,6 +1,11 @@
 //! Several log directories in one manager: each fails for itself, nothing in a failed one is touched, and what a directory
 //! says of itself is true after the next open. manager.md 1-3, 10, deviations.md 5.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -17,6 +22,9 @@ use klog::types::TopicPartition;
 use support::engine::{CLEAN_MARKER, fill, log, offsets};
 use support::tree;
 
+/// Makes a directory unusable.
+type Spoil = fn(&Path);
+
 const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
 
 /// Some directories below one that goes with the test.
@@ -28,8 +36,12 @@ struct Dirs {
 impl Dirs {
     fn new(n: usize) -> Self {
         let root = tree::scratch();
-        let paths: Vec<PathBuf> = (0..n).map(|i| root.path().join(format!("disk-{i}"))).collect();
-        paths.iter().for_each(|path| fs::create_dir(path).unwrap());
+        let paths: Vec<PathBuf> = (0..n)
+            .map(|i| root.path().join(format!("disk-{i}")))
+            .collect();
+        for path in &paths {
+            fs::create_dir(path).unwrap();
+        }
         Self { root, paths }
     }
 
@@ -52,8 +64,13 @@ impl Dirs {
 
     /// A log in one of the directories, with `n` records.
     fn make(&self, manager: &Manager, dir: usize, partition: &str, n: i64) -> Arc<Log> {
-        let options = CreateOptions { dir: Some(self.paths[dir].clone()), ..CreateOptions::default() };
-        let log = manager.get_or_create_log(&name(partition), &options).unwrap();
+        let options = CreateOptions {
+            dir: Some(self.paths[dir].clone()),
+            ..CreateOptions::default()
+        };
+        let log = manager
+            .get_or_create_log(&name(partition), &options)
+            .unwrap();
         fill(&log, n);
         log
     }
@@ -64,12 +81,19 @@ fn name(partition: &str) -> TopicPartition {
 }
 
 fn failures(manager: &Manager) -> Vec<Option<ErrorKind>> {
-    manager.dirs().iter().map(|dir| dir.failure.as_ref().map(Error::kind)).collect()
+    manager
+        .dirs()
+        .iter()
+        .map(|dir| dir.failure.as_ref().map(Error::kind))
+        .collect()
 }
 
 /// Everything but the lock file, which comes and goes.
 fn content(dir: &Path) -> tree::Content {
-    tree::content(dir).into_iter().filter(|(path, _)| path != Path::new(".lock")).collect()
+    tree::content(dir)
+        .into_iter()
+        .filter(|(path, _)| path != Path::new(".lock"))
+        .collect()
 }
 
 #[test]
@@ -81,34 +105,64 @@ fn a_log_lies_where_it_was_asked_for_or_where_the_fewest_are() {
         .iter()
         .map(|partition| {
             let log = log(&manager, partition);
-            dirs.paths.iter().position(|path| log.dir().starts_with(path)).unwrap()
+            dirs.paths
+                .iter()
+                .position(|path| log.dir().starts_with(path))
+                .unwrap()
         })
         .collect();
     assert_eq!(homes, [0, 2, 0]);
-    let foreign = CreateOptions { dir: Some(dirs.root.path().to_path_buf()), ..CreateOptions::default() };
-    let refused = manager.get_or_create_log(&name("d-0"), &foreign).unwrap_err();
+    let foreign = CreateOptions {
+        dir: Some(dirs.root.path().to_path_buf()),
+        ..CreateOptions::default()
+    };
+    let refused = manager
+        .get_or_create_log(&name("d-0"), &foreign)
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::LogDirNotFound);
     manager.close().unwrap();
     let manager = dirs.open();
     assert!(manager.dirs().iter().all(|dir| dir.was_clean));
-    let logs: Vec<String> = manager.logs().iter().map(|log| log.partition().to_string()).collect();
+    let logs: Vec<String> = manager
+        .logs()
+        .iter()
+        .map(|log| log.partition().to_string())
+        .collect();
     assert_eq!(logs, ["a-0", "b-0", "b-1", "c-0"]);
 }
 
 #[test]
 fn a_directory_that_cannot_be_used_fails_alone_and_keeps_every_byte() {
-    let spoil: [(&str, ErrorKind, fn(&Path)); 4] = [
-        ("d61: meta.properties does not parse", ErrorKind::CorruptState, |dir| {
-            fs::write(dir.join("meta.properties"), "version=1\nnode.id=x\n").unwrap();
+    let spoil: [(&str, ErrorKind, Spoil); 4] = [
+        (
+            "d61: meta.properties does not parse",
+            ErrorKind::CorruptState,
+            |dir| {
+                fs::write(dir.join("meta.properties"), "version=1\nnode.id=x\n").unwrap();
+            },
+        ),
+        (
+            "meta.properties of another node",
+            ErrorKind::CorruptState,
+            |dir| {
+                fs::write(
+                    dir.join("meta.properties"),
+                    "version=1\ncluster.id=c\nnode.id=8\n",
+                )
+                .unwrap();
+            },
+        ),
+        ("gone", ErrorKind::LogDirNotFound, |dir| {
+            fs::remove_dir_all(dir).unwrap();
         }),
-        ("meta.properties of another node", ErrorKind::CorruptState, |dir| {
-            fs::write(dir.join("meta.properties"), "version=1\ncluster.id=c\nnode.id=8\n").unwrap();
-        }),
-        ("gone", ErrorKind::LogDirNotFound, |dir| fs::remove_dir_all(dir).unwrap()),
-        ("d60: a checkpoint that is no file", ErrorKind::KafkaStorage, |dir| {
-            fs::remove_file(dir.join(RECOVERY_POINTS)).unwrap();
-            fs::create_dir(dir.join(RECOVERY_POINTS)).unwrap();
-        }),
+        (
+            "d60: a checkpoint that is no file",
+            ErrorKind::KafkaStorage,
+            |dir| {
+                fs::remove_file(dir.join(RECOVERY_POINTS)).unwrap();
+                fs::create_dir(dir.join(RECOVERY_POINTS)).unwrap();
+            },
+        ),
     ];
     for (what, kind, spoil) in spoil {
         let dirs = Dirs::new(2);
@@ -116,26 +170,47 @@ fn a_directory_that_cannot_be_used_fails_alone_and_keeps_every_byte() {
         dirs.make(&manager, 0, "a-0", 5);
         dirs.make(&manager, 1, "b-0", 5);
         manager.close().unwrap();
-        fs::write(dirs.file(0, "meta.properties"), "version=1\ncluster.id=c\nnode.id=7\n").unwrap();
+        fs::write(
+            dirs.file(0, "meta.properties"),
+            "version=1\ncluster.id=c\nnode.id=7\n",
+        )
+        .unwrap();
         spoil(&dirs.paths[1]);
         let exists = dirs.paths[1].exists();
-        let before = if exists { content(&dirs.paths[1]) } else { tree::Content::default() };
+        let before = if exists {
+            content(&dirs.paths[1])
+        } else {
+            tree::Content::default()
+        };
 
         let manager = dirs.open();
         assert_eq!(failures(&manager), [None, Some(kind)], "{what}");
-        let told = manager.report().iter().find(|finding| finding.kind == FindingKind::Failed).unwrap();
+        let told = manager
+            .report()
+            .iter()
+            .find(|finding| finding.kind == FindingKind::Failed)
+            .unwrap();
         assert_eq!(told.dir, dirs.paths[1], "{what}");
-        assert_eq!(offsets(&manager.log(&name("a-0")).unwrap(), 0), [0, 1, 2, 3, 4]);
+        assert_eq!(
+            offsets(&manager.log(&name("a-0")).unwrap(), 0),
+            [0, 1, 2, 3, 4]
+        );
         let absent = manager.log(&name("b-0")).unwrap_err();
         assert_eq!(absent.kind(), ErrorKind::UnknownTopicOrPartition, "{what}");
         // It may lie in the directory that is offline: a second, empty one must not be made.
-        let refused = manager.get_or_create_log(&name("b-0"), &CreateOptions::default()).unwrap_err();
+        let refused = manager
+            .get_or_create_log(&name("b-0"), &CreateOptions::default())
+            .unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::KafkaStorage, "{what}");
         let told = manager.close().unwrap_err();
         assert_eq!(told.kind(), kind, "{what}");
         assert!(dirs.is_clean(0), "{what}");
         if exists {
-            assert_eq!(tree::differences(&before, &content(&dirs.paths[1])), [""; 0], "{what}");
+            assert_eq!(
+                tree::differences(&before, &content(&dirs.paths[1])),
+                [""; 0],
+                "{what}"
+            );
         } else {
             assert!(!dirs.paths[1].exists());
         }
@@ -152,8 +227,10 @@ fn without_any_usable_directory_nothing_opens_and_nothing_changes() {
     let before = tree::content(dirs.root.path());
     let error = dirs.try_open().unwrap_err();
     assert!(error.to_string().contains("meta.properties"), "{error}");
-    let after: tree::Content =
-        tree::content(dirs.root.path()).into_iter().filter(|(path, _)| !path.ends_with(".lock")).collect();
+    let after: tree::Content = tree::content(dirs.root.path())
+        .into_iter()
+        .filter(|(path, _)| !path.ends_with(".lock"))
+        .collect();
     assert_eq!(tree::differences(&before, &after), [""; 0]);
 }
 
@@ -164,7 +241,10 @@ fn one_directory_under_two_names_is_refused() {
     std::os::unix::fs::symlink(&dirs.paths[0], &link).unwrap();
     dirs.paths.push(link);
     let error = dirs.try_open().unwrap_err();
-    assert!(error.to_string().contains("Duplicate log directory"), "{error}");
+    assert!(
+        error.to_string().contains("Duplicate log directory"),
+        "{error}"
+    );
     assert_eq!(content(&dirs.paths[0]), tree::Content::default());
 }
 
@@ -172,7 +252,10 @@ fn one_directory_under_two_names_is_refused() {
 fn one_locked_directory_refuses_all_and_leaves_the_markers() {
     let dirs = Dirs::new(2);
     dirs.open().close().unwrap();
-    let one = Dirs { root: tree::scratch(), paths: vec![dirs.paths[1].clone()] };
+    let one = Dirs {
+        root: tree::scratch(),
+        paths: vec![dirs.paths[1].clone()],
+    };
     let owner = one.open();
     let error = dirs.try_open().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DirLocked);
@@ -197,12 +280,20 @@ fn d58_a_partition_in_two_directories_is_served_from_none_and_both_stay() {
     for dir in &dirs.paths {
         assert!(error.to_string().contains(dir.to_str().unwrap()), "{error}");
     }
-    let refused = manager.get_or_create_log(&name("a-0"), &CreateOptions::default()).unwrap_err();
+    let refused = manager
+        .get_or_create_log(&name("a-0"), &CreateOptions::default())
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::DuplicateLog);
     assert_eq!(offsets(&manager.log(&name("b-0")).unwrap(), 0), [0, 1, 2]);
     manager.close().unwrap();
-    assert_eq!([content(&dirs.file(0, "a-0")), content(&dirs.file(1, "a-0"))], before);
-    assert!(!dirs.is_clean(0) && !dirs.is_clean(1), "what was not opened was not closed");
+    assert_eq!(
+        [content(&dirs.file(0, "a-0")), content(&dirs.file(1, "a-0"))],
+        before
+    );
+    assert!(
+        !dirs.is_clean(0) && !dirs.is_clean(1),
+        "what was not opened was not closed"
+    );
     // One copy gone, the log is back, with the offset that its checkpoint kept.
     fs::remove_dir_all(dirs.file(1, "a-0")).unwrap();
     let manager = dirs.open();
@@ -246,11 +337,18 @@ fn d59_a_malformed_checkpoint_counts_as_absent_is_told_and_rewritten() {
         manager.close().unwrap();
         fs::write(dirs.file(0, RECOVERY_POINTS), content).unwrap();
         let manager = dirs.open();
-        let told = manager.report().iter().find(|finding| finding.kind == FindingKind::Repaired).unwrap();
+        let told = manager
+            .report()
+            .iter()
+            .find(|finding| finding.kind == FindingKind::Repaired)
+            .unwrap();
         assert!(told.text.contains(RECOVERY_POINTS), "{}", told.text);
         assert_eq!(offsets(&manager.log(&name("a-0")).unwrap(), 0), [0, 1, 2]);
         manager.close().unwrap();
-        assert_eq!(fs::read_to_string(dirs.file(0, RECOVERY_POINTS)).unwrap(), "0\n1\na 0 3\n");
+        assert_eq!(
+            fs::read_to_string(dirs.file(0, RECOVERY_POINTS)).unwrap(),
+            "0\n1\na 0 3\n"
+        );
     }
 }
 
@@ -272,7 +370,10 @@ fn d55_what_lies_where_a_log_is_made_is_loaded_as_after_a_crash() {
     assert_eq!(offsets(&log, 0), [0, 1, 2, 3]);
     fill(&log, 1);
     manager.close().unwrap();
-    assert_eq!(offsets(&dirs.open().log(&name("a-0")).unwrap(), 0), [0, 1, 2, 3, 4]);
+    assert_eq!(
+        offsets(&dirs.open().log(&name("a-0")).unwrap(), 0),
+        [0, 1, 2, 3, 4]
+    );
 }
 
 #[test]
@@ -281,7 +382,10 @@ fn a_missing_directory_is_made_only_when_that_is_asked_for() {
     let missing = dirs.root.path().join("not/there/yet");
     let config = Arc::new(ConfigSet::broker().resolve().unwrap());
     let mut options = ManagerOptions::new(vec![missing.clone()], config);
-    assert_eq!(Manager::open(options.clone()).unwrap_err().kind(), ErrorKind::LogDirNotFound);
+    assert_eq!(
+        Manager::open(options.clone()).unwrap_err().kind(),
+        ErrorKind::LogDirNotFound
+    );
     assert!(!dirs.root.path().join("not").exists());
     options.missing_dir = MissingDir::Create;
     let manager = Manager::open(options).unwrap();

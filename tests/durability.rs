@@ -1,5 +1,10 @@
 //! Flush and recovery point. log.md 7, 14.11.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -58,8 +63,12 @@ fn a_synced_append_is_flushed_when_it_returns() {
     let log = t0(&home.open());
     fill(&log, 2);
     assert_eq!(log.recovery_point().0, 0);
-    let synced = AppendOptions { durability: WriteDurability::Synced, ..AppendOptions::default() };
-    log.append(&mut builder(&[rec(NOW, "k", "v")]), &synced).unwrap();
+    let synced = AppendOptions {
+        durability: WriteDurability::Synced,
+        ..AppendOptions::default()
+    };
+    log.append(&mut builder(&[rec(NOW, "k", "v")]), &synced)
+        .unwrap();
     assert_eq!(log.recovery_point().0, 3);
 }
 
@@ -72,11 +81,16 @@ fn the_recovery_point_is_kept_by_checkpoints_and_closing() {
     log.flush().unwrap();
     fill(&log, 3);
     manager.checkpoint().unwrap();
-    let checkpoint = || fs::read_to_string(home.dir.join("recovery-point-offset-checkpoint")).unwrap();
+    let checkpoint =
+        || fs::read_to_string(home.dir.join("recovery-point-offset-checkpoint")).unwrap();
     assert_eq!(checkpoint(), "0\n1\nt 0 3\n");
     manager.abandon();
     let manager = home.open();
-    assert_eq!(t0(&manager).recovery_point().0, 3, "nothing more is known to be on the disk");
+    assert_eq!(
+        t0(&manager).recovery_point().0,
+        3,
+        "nothing more is known to be on the disk"
+    );
     manager.close().unwrap();
     assert_eq!(checkpoint(), "0\n1\nt 0 6\n");
     assert_eq!(t0(&home.open()).recovery_point().0, 6);

@@ -1,6 +1,11 @@
 //! klog against directories that real Kafka brokers wrote: what it says of them, that looking leaves them alone, and what
 //! it leaves when it recovers them. `fixtures/README.md` tells what each directory shows.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -51,7 +56,11 @@ fn dump_equals_the_expected_text(archive: &str) {
     let fixture = fixture::extract(archive);
     let (bytes, times) = (tree::content(&fixture.dir), tree::times(&fixture.dir));
     let found = command::dump(&fixture.dir);
-    assert_eq!(tree::differences(&bytes, &tree::content(&fixture.dir)), [""; 0], "looking changed something");
+    assert_eq!(
+        tree::differences(&bytes, &tree::content(&fixture.dir)),
+        [""; 0],
+        "looking changed something"
+    );
     assert_eq!(times, tree::times(&fixture.dir), "looking changed a time");
 
     let expected = fixture::expected(archive);
@@ -94,7 +103,10 @@ fn recover_then_dump_again(archive: &str) {
     let mut differ = Vec::new();
     for (partition, lines) in &before.logs {
         let expected = as_closed(lines).with_last_producer_batches();
-        let found = after.log(partition).without_snapshot_files().with_last_producer_batches();
+        let found = after
+            .log(partition)
+            .without_snapshot_files()
+            .with_last_producer_batches();
         differ.extend(difference(&expected, &found));
     }
     assert!(differ.is_empty(), "{}", differ.concat());
@@ -107,7 +119,10 @@ fn recover_then_dump_again(archive: &str) {
     let mut differ = Vec::new();
     for (partition, lines) in &before.logs {
         let expected = as_closed(lines).without(&["producer", "pbatch"]);
-        let found = after.log(partition).without_snapshot_files().without(&["producer", "pbatch"]);
+        let found = after
+            .log(partition)
+            .without_snapshot_files()
+            .without(&["producer", "pbatch"]);
         differ.extend(difference(&expected, &found));
     }
     assert!(differ.is_empty(), "{}", differ.concat());
@@ -116,8 +131,12 @@ fn recover_then_dump_again(archive: &str) {
 
 fn as_closed(lines: &LogLines) -> LogLines {
     let end = lines.field("end");
-    let mut closed = lines.with_field("recovery_point", &end).without_snapshot_files();
-    closed.0.retain(|line| !(line.starts_with("epoch ") && line.ends_with(&format!(" {end}"))));
+    let mut closed = lines
+        .with_field("recovery_point", &end)
+        .without_snapshot_files();
+    closed
+        .0
+        .retain(|line| !(line.starts_with("epoch ") && line.ends_with(&format!(" {end}"))));
     closed
 }
 
@@ -142,11 +161,18 @@ fn recover_at_time_zero(dir: &Path) {
 
 #[test]
 fn these_are_the_shared_fixtures() {
-    let shared = env::var_os("KLOG_SHARED_FIXTURES")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures"), PathBuf::from);
+    let shared = env::var_os("KLOG_SHARED_FIXTURES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/fixtures"),
+        PathBuf::from,
+    );
     if !shared.is_dir() {
         return;
     }
     let differ = tree::differences(&tree::content(&shared), &tree::content(&fixture::folder()));
-    assert_eq!(differ, [""; 0], "tests/fixtures (right) and {} (left)", shared.display());
+    assert_eq!(
+        differ,
+        [""; 0],
+        "tests/fixtures (right) and {} (left)",
+        shared.display()
+    );
 }

@@ -1,6 +1,10 @@
 //! Every fuzz target (`fuzz/`) on its seeds and on thousands of mutations of them. `make test-long` runs the same bodies
 //! under libFuzzer; `KLOG_SEED_CORPUS=DIR` writes the seeds for it.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 #[path = "crash/random.rs"]
 mod random;
@@ -86,11 +90,18 @@ fn run_body(target: &Target, data: &[u8]) -> Result<usize, String> {
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|t| (*t).to_owned()));
-            Err(format!("{}: {}\ninput: {}", target.name, text.unwrap_or_default(), input()))
+            Err(format!(
+                "{}: {}\ninput: {}",
+                target.name,
+                text.unwrap_or_default(),
+                input()
+            ))
         }
-        Ok(()) if used > MEMORY_MAX => {
-            Err(format!("{}: {used} bytes were held at once\ninput: {}", target.name, input()))
-        }
+        Ok(()) if used > MEMORY_MAX => Err(format!(
+            "{}: {used} bytes were held at once\ninput: {}",
+            target.name,
+            input()
+        )),
         Ok(()) => Ok(used),
     }
 }
@@ -202,10 +213,17 @@ fn overwrite_number(random: &mut Random, data: &mut [u8], at: usize) {
 #[test]
 fn the_targets_of_libfuzzer_are_these() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
-    let mut files: Vec<_> =
-        RealFs.list(&dir).unwrap().into_iter().map(|entry| entry.name.into_string().unwrap()).collect();
+    let mut files: Vec<_> = RealFs
+        .list(&dir)
+        .unwrap()
+        .into_iter()
+        .map(|entry| entry.name.into_string().unwrap())
+        .collect();
     files.sort();
-    let mut names: Vec<_> = TARGETS.iter().map(|target| format!("{}.rs", target.name)).collect();
+    let mut names: Vec<_> = TARGETS
+        .iter()
+        .map(|target| format!("{}.rs", target.name))
+        .collect();
     names.sort();
     assert_eq!(files, names);
     if let Some(corpus) = std::env::var_os("KLOG_SEED_CORPUS") {
@@ -213,7 +231,9 @@ fn the_targets_of_libfuzzer_are_these() {
             let dir = Path::new(&corpus).join(target.name);
             klog::io::create_dir_all(&RealFs, &dir).unwrap();
             for (i, seed) in (target.seeds)().iter().enumerate() {
-                let file = RealFs.open(&dir.join(format!("seed-{i}")), OpenMode::Truncate).unwrap();
+                let file = RealFs
+                    .open(&dir.join(format!("seed-{i}")), OpenMode::Truncate)
+                    .unwrap();
                 file.write_at(seed, 0).unwrap();
             }
         }

@@ -1,13 +1,20 @@
 //! A replacement of segments that was interrupted, at every step: the old records or the new ones, never a mixture and never
 //! less. log.md 8.1-8.3, 11.2, 14.9, hard-cases.md HC15, HC16.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
 use std::fs;
 
 use klog::log::FindingKind;
-use support::engine::{Home, NOW, append, append_in_epoch, five, offsets, rec, scan, segments, t0, v2};
+use support::engine::{
+    Home, NOW, append, append_in_epoch, five, offsets, rec, scan, segments, t0, v2,
+};
 
 /// The log of log.md 14.4, closed.
 fn six_segments() -> Home {
@@ -28,7 +35,11 @@ fn copy_file(home: &Home, from: &str, to: &str) {
 /// No file of a replacement is left, and another load finds nothing to do.
 fn ensure_settled(home: &Home) {
     for ending in [".cleaned", ".swap"] {
-        assert!(!home.files().iter().any(|name| name.ends_with(ending)), "{:?}", home.files());
+        assert!(
+            !home.files().iter().any(|name| name.ends_with(ending)),
+            "{:?}",
+            home.files()
+        );
     }
     let before = home.dump();
     home.open().close().unwrap();
@@ -43,9 +54,15 @@ fn log_md_14_9_a_complete_swap_replaces_the_segment() {
     copy_file(&home, "5.log", "5.log.swap");
     copy_file(&home, "5.index", "5.index.swap");
     let manager = home.open();
-    assert_eq!(segments(&t0(&manager)), [0, 5, 10, 15, 20, 25].map(|base| (base, 116)));
+    assert_eq!(
+        segments(&t0(&manager)),
+        [0, 5, 10, 15, 20, 25].map(|base| (base, 116))
+    );
     assert_eq!(offsets(&t0(&manager), 0), (0..30).collect::<Vec<_>>());
-    assert!(!home.has("5.snapshot"), "the snapshot of the replaced segment goes with it");
+    assert!(
+        !home.has("5.snapshot"),
+        "the snapshot of the replaced segment goes with it"
+    );
     // Kafka leaves an empty time index here; klog makes it anew (D41).
     assert_eq!(home.read("5.timeindex").len(), 12);
     manager.close().unwrap();
@@ -84,7 +101,10 @@ fn log_md_14_9_a_swap_replaces_every_segment_up_to_its_end() {
     let home = six_segments();
     copy_file(&home, "15.log", "5.log.swap");
     let manager = home.open();
-    assert_eq!(segments(&t0(&manager)), [0, 5, 20, 25].map(|base| (base, 116)));
+    assert_eq!(
+        segments(&t0(&manager)),
+        [0, 5, 20, 25].map(|base| (base, 116))
+    );
     let expected: Vec<i64> = (0..5).chain(15..30).collect();
     assert_eq!(offsets(&t0(&manager), 0), expected);
     manager.close().unwrap();
@@ -106,8 +126,10 @@ fn three_segments() -> Home {
 
 fn values(home: &Home) -> Vec<(i64, String)> {
     let manager = home.open();
-    let found =
-        scan(&t0(&manager), 0).into_iter().map(|record| record.map(|(o, _, v)| (o, v)).unwrap()).collect();
+    let found = scan(&t0(&manager), 0)
+        .into_iter()
+        .map(|record| record.map(|(o, _, v)| (o, v)).unwrap())
+        .collect();
     manager.close().unwrap();
     found
 }
@@ -120,7 +142,13 @@ fn hc15_a_swap_with_later_records_takes_the_place_of_the_segments_that_it_covers
     home.write("0.timeindex.swap", "");
     let manager = home.open_unclean(3);
     let log = t0(&manager);
-    assert_eq!(segments(&log).iter().map(|(base, _)| *base).collect::<Vec<_>>(), [0, 2, 3]);
+    assert_eq!(
+        segments(&log)
+            .iter()
+            .map(|(base, _)| *base)
+            .collect::<Vec<_>>(),
+        [0, 2, 3]
+    );
     assert_eq!(offsets(&log, 0), [1, 2]);
     assert!(!home.has("1.snapshot") && !home.has("1.log"));
     manager.close().unwrap();
@@ -150,8 +178,10 @@ fn hc15_a_torn_or_wrong_swap_is_dropped_and_the_originals_stay() {
         home.write("0.index.swap", "");
         let manager = home.open_unclean(3);
         assert_eq!(offsets(&t0(&manager), 0), [0, 1, 2], "{what}");
-        let told =
-            manager.report().iter().any(|f| f.kind == FindingKind::Repaired && f.text.contains(".swap"));
+        let told = manager
+            .report()
+            .iter()
+            .any(|f| f.kind == FindingKind::Repaired && f.text.contains(".swap"));
         assert!(told, "{what}: {:?}", manager.report());
         manager.close().unwrap();
         assert_eq!(home.dump().segments(), before, "{what}");
@@ -203,7 +233,10 @@ fn after_steps(steps: &[Step]) -> Home {
 #[test]
 fn hc15_the_originals_come_back_from_their_way_out_if_the_swap_is_torn() {
     let steps = steps();
-    let into_place = steps.iter().position(|(from, _)| from == "0.log.swap").unwrap();
+    let into_place = steps
+        .iter()
+        .position(|(from, _)| from == "0.log.swap")
+        .unwrap();
     for done in 1..=into_place {
         let home = after_steps(&steps[..done]);
         let len = home.read("0.log.swap").len();
@@ -226,11 +259,19 @@ fn hc16_after_a_crash_between_any_two_steps_there_are_the_old_records_or_the_new
     for done in 0..=steps.len() {
         let home = after_steps(&steps[..done]);
         let manager = home.open_unclean(3);
-        assert!(manager.failed_logs().is_empty(), "{done} steps: {:?}", manager.report());
+        assert!(
+            manager.failed_logs().is_empty(),
+            "{done} steps: {:?}",
+            manager.report()
+        );
         manager.close().unwrap();
         let found = values(&home);
         assert!(found == old || found == new, "{done} steps: {found:?}");
-        assert_eq!(found.last(), old.last(), "{done} steps: the key resolves to its last value");
+        assert_eq!(
+            found.last(),
+            old.last(),
+            "{done} steps: the key resolves to its last value"
+        );
         ensure_settled(&home);
         seen.push(found == new);
     }

@@ -14,7 +14,9 @@ use klog::config::Resolved;
 use klog::format::batch::{Batch, Next, next_in_memory};
 use klog::format::codec::Codec;
 use klog::io::{ManualClock, SimFs};
-use klog::log::{AppendOptions, CursorOptions, FirstBatch, Log, ReadOptions, TimeTarget, WriteDurability};
+use klog::log::{
+    AppendOptions, CursorOptions, FirstBatch, Log, ReadOptions, TimeTarget, WriteDurability,
+};
 use klog::manager::{CreateOptions, Manager};
 use klog::types::{LeaderEpoch, Offset, TimestampMs};
 
@@ -41,8 +43,14 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x6d6f_6465_6c00);
         let mut keys = vec![
-            ("internal.segment.bytes", *random.pick(&["600", "1500", "5000", "1000000"])),
-            ("index.interval.bytes", *random.pick(&["0", "100", "500", "4096"])),
+            (
+                "internal.segment.bytes",
+                *random.pick(&["600", "1500", "5000", "1000000"]),
+            ),
+            (
+                "index.interval.bytes",
+                *random.pick(&["0", "100", "500", "4096"]),
+            ),
         ];
         for key in [
             ("segment.index.bytes", "24"),
@@ -59,7 +67,9 @@ impl World {
         let clock = Arc::new(ManualClock::new(TimestampMs(T)));
         let disk = SimFs::new();
         let manager = crash::open(&disk, &clock, &config).unwrap();
-        let log = manager.get_or_create_log(&crash::partition("a"), &CreateOptions::default()).unwrap();
+        let log = manager
+            .get_or_create_log(&crash::partition("a"), &CreateOptions::default())
+            .unwrap();
         Self {
             disk,
             clock,
@@ -119,7 +129,13 @@ impl World {
         let n = 1 + self.random.below(6);
         let first = self.end();
         let mut records: Vec<Record> = (0..n)
-            .map(|i| Record::random(&mut self.random, u64::try_from(first).unwrap() + i as u64, self.now))
+            .map(|i| {
+                Record::random(
+                    &mut self.random,
+                    u64::try_from(first).unwrap() + i as u64,
+                    self.now,
+                )
+            })
             .collect();
         let codec = *self.random.pick(&Codec::ALL);
         let options = AppendOptions {
@@ -128,7 +144,8 @@ impl World {
             ..AppendOptions::default()
         };
         let result = if self.random.one_in(3) {
-            self.log.append_batches(&crash::batch_of(&records, codec), &options)
+            self.log
+                .append_batches(&crash::batch_of(&records, codec), &options)
         } else {
             self.log.append(&mut crash::builder_of(&records), &options)
         };
@@ -138,8 +155,17 @@ impl World {
         };
         let max = records.iter().map(|r| r.timestamp).max().unwrap();
         let append_time = result.log_append_time;
-        let expected = (first, first + i64::try_from(n).unwrap() - 1, append_time.0.max(max), n);
-        let max_timestamp = if append_time.is_some() { append_time.0 } else { max };
+        let expected = (
+            first,
+            first + i64::try_from(n).unwrap() - 1,
+            append_time.0.max(max),
+            n,
+        );
+        let max_timestamp = if append_time.is_some() {
+            append_time.0
+        } else {
+            max
+        };
         let got = (
             result.first_offset.0,
             result.last_offset.0,
@@ -170,32 +196,56 @@ impl World {
 
     fn reopen(&mut self) -> Checked {
         self.disk = self.disk.after_kill();
-        self.manager = crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
-        self.log = self.manager.log(&crash::partition("a")).map_err(|e| format!("{e:?}"))?;
+        self.manager =
+            crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
+        self.log = self
+            .manager
+            .log(&crash::partition("a"))
+            .map_err(|e| format!("{e:?}"))?;
         Ok(())
     }
 
     fn check_time(&mut self) -> Checked {
         let numbered = || (0i64..).zip(&self.records);
-        let answer = |found: Option<(i64, &Record)>| found.map(|(offset, r)| (r.timestamp, offset, r.epoch));
+        let answer =
+            |found: Option<(i64, &Record)>| found.map(|(offset, r)| (r.timestamp, offset, r.epoch));
         let ask = |target| {
-            let found = self.log.offset_for_timestamp(target).map_err(|e| format!("{target:?}: {e:?}"))?;
-            Ok::<_, String>(found.map(|f| (f.timestamp.0, f.offset.0, f.leader_epoch.map_or(-1, |e| e.0))))
+            let found = self
+                .log
+                .offset_for_timestamp(target)
+                .map_err(|e| format!("{target:?}: {e:?}"))?;
+            Ok::<_, String>(found.map(|f| {
+                (
+                    f.timestamp.0,
+                    f.offset.0,
+                    f.leader_epoch.map_or(-1, |e| e.0),
+                )
+            }))
         };
         let mut targets = vec![T - 1000, self.now, self.now + 8];
-        targets.extend(self.records.iter().rev().step_by(3).flat_map(|r| [r.timestamp, r.timestamp + 1]));
+        targets.extend(
+            self.records
+                .iter()
+                .rev()
+                .step_by(3)
+                .flat_map(|r| [r.timestamp, r.timestamp + 1]),
+        );
         for target in targets {
             let naive = answer(numbered().find(|(_, r)| r.timestamp >= target));
             let found = ask(TimeTarget::At(TimestampMs(target)))?;
             if found != naive {
-                return Err(format!("for the time {target} there is {found:?}, not {naive:?}"));
+                return Err(format!(
+                    "for the time {target} there is {found:?}, not {naive:?}"
+                ));
             }
         }
         let max = self.records.iter().map(|r| r.timestamp).max();
         let naive = answer(numbered().find(|(_, r)| Some(r.timestamp) == max));
         let found = ask(TimeTarget::MaxTimestamp)?;
         if found != naive {
-            return Err(format!("the largest timestamp is found at {found:?}, not {naive:?}"));
+            return Err(format!(
+                "the largest timestamp is found at {found:?}, not {naive:?}"
+            ));
         }
         let end = ask(TimeTarget::Latest)?.map(|(_, offset, _)| offset);
         let start = ask(TimeTarget::Earliest)?.map(|(_, offset, _)| offset);
@@ -207,7 +257,10 @@ impl World {
 
     fn check_reads(&mut self) -> Checked {
         for outside in [-1, self.end() + 1, i64::MIN, i64::MAX] {
-            match self.log.read(Offset(outside), &mut [0; 100], &ReadOptions::default()) {
+            match self
+                .log
+                .read(Offset(outside), &mut [0; 100], &ReadOptions::default())
+            {
                 Err(e) if e.kind() == ErrorKind::OffsetOutOfRange => {}
                 other => return Err(format!("reading at {outside}: {other:?}")),
             }
@@ -217,8 +270,10 @@ impl World {
                 continue;
             }
             self.reads += 1;
-            self.check_read(start).map_err(|e| format!("read at {start}: {e}"))?;
-            self.check_cursor(start).map_err(|e| format!("cursor at {start}: {e}"))?;
+            self.check_read(start)
+                .map_err(|e| format!("read at {start}: {e}"))?;
+            self.check_cursor(start)
+                .map_err(|e| format!("cursor at {start}: {e}"))?;
         }
         Ok(())
     }
@@ -226,12 +281,21 @@ impl World {
     /// A read gives whole batches, from the one that holds the offset on, as many as fit.
     fn check_read(&mut self, start: i64) -> Checked {
         let at = self.batches.partition_point(|(first, _)| *first <= start);
-        let expected = if start == self.end() { &[] } else { &self.batches[at - 1..] };
+        let expected = if start == self.end() {
+            &[]
+        } else {
+            &self.batches[at - 1..]
+        };
         let buffer_bytes = *self.random.pick(&[10, 150, 600, 5000]);
         let max_bytes = *self.random.pick(&[0, 1, 200, 1000, usize::MAX]);
-        let first_batch = *self.random.pick(&[FirstBatch::Always, FirstBatch::IfItFits]);
+        let first_batch = *self
+            .random
+            .pick(&[FirstBatch::Always, FirstBatch::IfItFits]);
         let mut buffer = vec![0; buffer_bytes];
-        let options = ReadOptions { max_bytes, first_batch };
+        let options = ReadOptions {
+            max_bytes,
+            first_batch,
+        };
         let read = self.log.read(Offset(start), &mut buffer, &options);
         let Some((first, first_bytes)) = expected.first() else {
             return match read {
@@ -276,7 +340,10 @@ impl World {
             rest = behind;
         }
         if !rest.is_empty() || read.next_offset.0 != next || read.log_end_offset.0 != self.end() {
-            return Err(format!("{read:?}, {} bytes are left, the next offset is {next}", rest.len()));
+            return Err(format!(
+                "{read:?}, {} bytes are left, the next offset is {next}",
+                rest.len()
+            ));
         }
         Ok(())
     }
@@ -284,15 +351,29 @@ impl World {
     fn check_cursor(&mut self, start: i64) -> Checked {
         let read_bytes = *self.random.pick(&[1, 100, 700, 0]);
         let per_call = *self.random.pick(&[1, 2, 5, 1000]);
-        let found =
-            crash::read_from(&self.log, Offset(start), read_bytes, per_call).map_err(|e| format!("{e:?}"))?;
+        let found = crash::read_from(&self.log, Offset(start), read_bytes, per_call)
+            .map_err(|e| format!("{e:?}"))?;
         let expected = (start..).zip(&self.records[usize::try_from(start).unwrap()..]);
-        if found.iter().map(|(offset, record)| (*offset, record)).ne(expected) {
-            return Err(format!("{} records of {} to {}", found.len(), start, self.end()));
+        if found
+            .iter()
+            .map(|(offset, record)| (*offset, record))
+            .ne(expected)
+        {
+            return Err(format!(
+                "{} records of {} to {}",
+                found.len(),
+                start,
+                self.end()
+            ));
         }
         // A cursor that is moved in mid-batch forgets what it was about to give.
-        let mut cursor =
-            self.log.cursor(Offset(start), CursorOptions { read_bytes, ..CursorOptions::default() });
+        let mut cursor = self.log.cursor(
+            Offset(start),
+            CursorOptions {
+                read_bytes,
+                ..CursorOptions::default()
+            },
+        );
         let _ = cursor.next_records(1).map_err(|e| format!("{e:?}"))?;
         let to = i64::try_from(self.random.below(self.records.len() + 1)).unwrap();
         cursor.seek(Offset(to));
@@ -300,7 +381,10 @@ impl World {
         match slice.get(0) {
             Some(record) if record.offset.0 == to => Ok(()),
             None if to == self.end() => Ok(()),
-            other => Err(format!("moved to {to}, it gives {:?}", other.map(|r| r.offset))),
+            other => Err(format!(
+                "moved to {to}, it gives {:?}",
+                other.map(|r| r.offset)
+            )),
         }
     }
 }
@@ -316,13 +400,21 @@ fn every_way_of_reading_gives_what_was_appended() {
             steps.fetch_add(1, Ordering::SeqCst);
             world.step().map(|done| told.push(done))
         });
-        let outcome = outcome.and_then(|()| world.check_time()).and_then(|()| world.check_reads());
+        let outcome = outcome
+            .and_then(|()| world.check_time())
+            .and_then(|()| world.check_reads());
         reads.fetch_add(world.reads, Ordering::SeqCst);
         outcome.map_err(|problem| format!("{problem}\nsteps: {}", told.join(", ")))
     });
     let (steps, reads) = (steps.into_inner(), reads.into_inner());
-    println!("log_model: {} seeds, {steps} steps, {reads} offsets read from in two ways", seeds.count());
-    assert!(!seeds.are_all_of(SEEDS) || reads >= 20_000, "too little is covered");
+    println!(
+        "log_model: {} seeds, {steps} steps, {reads} offsets read from in two ways",
+        seeds.count()
+    );
+    assert!(
+        !seeds.are_all_of(SEEDS) || reads >= 20_000,
+        "too little is covered"
+    );
 }
 
 /// Ends the threads that wait for it, also when an assertion failed.
@@ -334,66 +426,88 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Writers of all kinds, rolls, flushes and readers at the same time.
-#[test]
-fn many_threads_append_roll_flush_and_read_one_log() {
-    const WRITERS: i64 = 6;
-    const EACH: i64 = 1500;
-    let disk = SimFs::new();
-    let clock = Arc::new(ManualClock::new(TimestampMs(T)));
-    let config = crash::config(&[("internal.segment.bytes", "1500"), ("index.interval.bytes", "100")]);
-    let manager = crash::open(&disk, &clock, &config).unwrap();
-    let log = manager.get_or_create_log(&crash::partition("a"), &CreateOptions::default()).unwrap();
-    let len = |records: usize| i64::try_from(records).unwrap();
-    let record = |writer: i64, n: i64| Record {
+/// Threads that append to the log at once, and how often each of them does.
+const WRITERS: i64 = 6;
+const EACH: i64 = 1500;
+
+/// The `n`th record of a writer.
+fn record_of(writer: i64, n: i64) -> Record {
+    Record {
         timestamp: T + n,
         key: Some(writer.to_be_bytes().to_vec()),
         value: Some(n.to_be_bytes().to_vec()),
         headers: Vec::new(),
         epoch: 0,
+    }
+}
+
+/// Every second writer wants its records synced, and raises `durable` to their end.
+fn write(log: &Log, writer: i64, durable: &AtomicI64) {
+    let durability = if writer % 2 == 0 {
+        WriteDurability::Synced
+    } else {
+        WriteDurability::PageCache
     };
+    let options = AppendOptions {
+        durability,
+        ..AppendOptions::default()
+    };
+    for n in 0..EACH {
+        let mut builder = crash::builder_of(&[record_of(writer, n)]);
+        let appended = log.append(&mut builder, &options).unwrap();
+        if durability == WriteDurability::Synced {
+            assert!(log.recovery_point() > appended.last_offset);
+            durable.fetch_max(appended.last_offset.0 + 1, Ordering::SeqCst);
+        }
+        if n % 200 == 7 * writer {
+            log.roll().unwrap();
+        }
+    }
+}
+
+/// Reads near the end of the log, again and again.
+fn read_along(log: &Arc<Log>, done: &AtomicBool) {
+    let mut last = 0;
+    while !done.load(Ordering::SeqCst) {
+        let end = log.end_offset();
+        let read = crash::read_from(log, Offset(last), 900, 50).unwrap();
+        let count = i64::try_from(read.len()).unwrap();
+        assert!(
+            count >= end.0 - last,
+            "a reader sees all up to an end that was published"
+        );
+        let mut expected = last..;
+        assert!(
+            read.iter()
+                .all(|(offset, _)| Some(*offset) == expected.next())
+        );
+        last = (last + count).saturating_sub(30).max(0);
+    }
+}
+
+/// Writers of all kinds, rolls, flushes, readers and power cuts at the same time.
+#[test]
+fn many_threads_append_roll_flush_and_read_one_log() {
+    let disk = SimFs::new();
+    let clock = Arc::new(ManualClock::new(TimestampMs(T)));
+    let config = crash::config(&[
+        ("internal.segment.bytes", "1500"),
+        ("index.interval.bytes", "100"),
+    ]);
+    let manager = crash::open(&disk, &clock, &config).unwrap();
+    let log = manager
+        .get_or_create_log(&crash::partition("a"), &CreateOptions::default())
+        .unwrap();
     let done = AtomicBool::new(false);
     let durable = AtomicI64::new(0);
     std::thread::scope(|scope| {
         let end = SetOnDrop(&done);
+        let (log, done, durable) = (&log, &done, &durable);
         let writers: Vec<_> = (0..WRITERS)
-            .map(|writer| {
-                let (log, durable) = (&log, &durable);
-                scope.spawn(move || {
-                    for n in 0..EACH {
-                        let durability = if writer % 2 == 0 {
-                            WriteDurability::Synced
-                        } else {
-                            WriteDurability::PageCache
-                        };
-                        let options = AppendOptions { durability, ..AppendOptions::default() };
-                        let appended =
-                            log.append(&mut crash::builder_of(&[record(writer, n)]), &options).unwrap();
-                        if durability == WriteDurability::Synced {
-                            assert!(log.recovery_point() > appended.last_offset);
-                            durable.fetch_max(appended.last_offset.0 + 1, Ordering::SeqCst);
-                        }
-                        if n % 200 == 7 * writer {
-                            log.roll().unwrap();
-                        }
-                    }
-                })
-            })
+            .map(|writer| scope.spawn(move || write(log, writer, durable)))
             .collect();
         for _ in 0..2 {
-            scope.spawn(|| {
-                let mut last = 0;
-                while !done.load(Ordering::SeqCst) {
-                    let end = log.end_offset();
-                    let read = crash::read_from(&log, Offset(last), 900, 50).unwrap();
-                    assert!(
-                        len(read.len()) >= end.0 - last,
-                        "a reader sees all up to an end that was published"
-                    );
-                    assert!((last..).zip(&read).all(|(expected, (offset, _))| *offset == expected));
-                    last = (last + len(read.len())).saturating_sub(30).max(0);
-                }
-            });
+            scope.spawn(move || read_along(log, done));
         }
         scope.spawn(|| {
             let mut seed = 0;
@@ -403,7 +517,10 @@ fn many_threads_append_roll_flush_and_read_one_log() {
                 let after = disk.after_power_cut(seed);
                 let again = crash::open(&after, &clock, &config).unwrap();
                 let end = again.log(&crash::partition("a")).unwrap().end_offset();
-                assert!(end.0 >= at_least, "power cut {seed}: the log ends at {end}, durable was {at_least}");
+                assert!(
+                    end.0 >= at_least,
+                    "power cut {seed}: the log ends at {end}, durable was {at_least}"
+                );
                 seed += 1;
             }
         });
@@ -413,14 +530,19 @@ fn many_threads_append_roll_flush_and_read_one_log() {
         drop(end);
     });
     let all = crash::read_from(&log, Offset(0), 0, 1000).unwrap();
-    assert_eq!(len(all.len()), WRITERS * EACH);
     for writer in 0..WRITERS {
-        let own: Vec<_> = all.iter().map(|(_, r)| r).filter(|r| r.key == record(writer, 0).key).collect();
-        assert_eq!(len(own.len()), EACH);
-        assert!((0..).zip(own).all(|(n, r)| r.value == record(writer, n).value));
+        let own = all
+            .iter()
+            .map(|(_, record)| record)
+            .filter(|record| record.key == record_of(writer, 0).key);
+        let expected = (0..EACH).map(|n| record_of(writer, n).value);
+        assert!(own.map(|record| record.value.clone()).eq(expected));
     }
     manager.close().unwrap();
     let again = crash::open(&disk.after_power_cut(1), &clock, &config).unwrap();
     crash::check_nothing_done(&again).unwrap();
-    assert_eq!(again.log(&crash::partition("a")).unwrap().end_offset().0, WRITERS * EACH);
+    assert_eq!(
+        again.log(&crash::partition("a")).unwrap().end_offset().0,
+        WRITERS * EACH
+    );
 }

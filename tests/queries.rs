@@ -21,7 +21,9 @@ use support::engine::Home;
 use support::fixture;
 
 fn fields(text: &str) -> BTreeMap<&str, &str> {
-    text.split(' ').filter_map(|word| word.split_once('=')).collect()
+    text.split(' ')
+        .filter_map(|word| word.split_once('='))
+        .collect()
 }
 
 fn number(fields: &BTreeMap<&str, &str>, key: &str) -> i64 {
@@ -34,7 +36,9 @@ fn check_time(log: &Log, query: &str) {
     let found = log.offset_for_timestamp(target).unwrap().map_or_else(
         || "none".to_owned(),
         |r| {
-            let epoch = r.leader_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
+            let epoch = r
+                .leader_epoch
+                .map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
             format!("offset={} ts={} epoch={epoch}", r.offset, r.timestamp)
         },
     );
@@ -47,11 +51,19 @@ fn check_read(log: &Log, query: &str, buffer: &mut [u8]) {
     let what = format!("{} read {query}", log.partition());
     let options = ReadOptions {
         max_bytes: asked["max"].parse().unwrap(),
-        first_batch: if asked["min_one"] == "1" { FirstBatch::Always } else { FirstBatch::IfItFits },
+        first_batch: if asked["min_one"] == "1" {
+            FirstBatch::Always
+        } else {
+            FirstBatch::IfItFits
+        },
     };
     let found = log.read(Offset(number(&asked, "from")), buffer, &options);
     if let Some(name) = answer.strip_prefix("error ") {
-        assert_eq!(found.unwrap_err().kind().name(), format!("KLOG_ERR_{name}"), "{what}");
+        assert_eq!(
+            found.unwrap_err().kind().name(),
+            format!("KLOG_ERR_{name}"),
+            "{what}"
+        );
         return;
     }
     let found = found.unwrap();
@@ -59,7 +71,11 @@ fn check_read(log: &Log, query: &str, buffer: &mut [u8]) {
     assert_eq!(found.is_first_larger, said["incomplete"] == "1", "{what}");
     if found.batches > 0 {
         let place = (found.segment_base_offset.0, found.position as i64);
-        assert_eq!(place, (number(&said, "seg"), number(&said, "pos")), "{what}");
+        assert_eq!(
+            place,
+            (number(&said, "seg"), number(&said, "pos")),
+            "{what}"
+        );
         assert_eq!(found.first_offset.0, number(&said, "first"), "{what}");
         assert_eq!(found.next_offset.0 - 1, number(&said, "last"), "{what}");
         // Kafka's slice may end inside a batch.
@@ -80,11 +96,16 @@ fn klog_answers_the_queries_as_kafka_does() {
         match (word, &current) {
             ("log", _) => {
                 let (partition, said) = rest.split_once(' ').unwrap();
-                let log = manager.log(&parse_topic_partition(partition).unwrap()).unwrap();
+                let log = manager
+                    .log(&parse_topic_partition(partition).unwrap())
+                    .unwrap();
                 let info = log.info();
                 let found = format!(
                     "start={} end={} hw={} lso={}",
-                    info.log_start_offset, info.log_end_offset, info.high_watermark, info.last_stable_offset
+                    info.log_start_offset,
+                    info.log_end_offset,
+                    info.high_watermark,
+                    info.last_stable_offset
                 );
                 assert_eq!(found, said, "{partition}");
                 current = Some(log);

@@ -1,5 +1,10 @@
 //! What a log gives of what lies in it, also where it is not understood. log.md 2.12, 5, hard-cases.md HC34.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -19,7 +24,10 @@ fn log_md_5_reads_begin_with_the_batch_that_holds_the_offset() {
     append(&log, &five(1000));
     append(&log, &five(1001));
     let (result, bytes) = read(&log, 7, 1 << 20).unwrap();
-    assert_eq!((result.first_offset.0, result.next_offset.0, result.position), (5, 10, 116));
+    assert_eq!(
+        (result.first_offset.0, result.next_offset.0, result.position),
+        (5, 10, 116)
+    );
     assert_eq!((result.batches, bytes.len()), (1, 116));
     let (all, _) = read(&log, 0, 1 << 20).unwrap();
     assert_eq!((all.batches, all.bytes, all.next_offset.0), (2, 232, 10));
@@ -34,7 +42,11 @@ fn log_md_5_1_and_5_2_outside_of_the_log_is_out_of_range_and_its_end_is_empty() 
     home.start_checkpoint(2);
     let log = t0(&home.open());
     for outside in [-1, 0, 1, 6, i64::MAX] {
-        assert_eq!(read(&log, outside, 100).unwrap_err().kind(), ErrorKind::OffsetOutOfRange, "{outside}");
+        assert_eq!(
+            read(&log, outside, 100).unwrap_err().kind(),
+            ErrorKind::OffsetOutOfRange,
+            "{outside}"
+        );
     }
     let (at_end, _) = read(&log, 5, 100).unwrap();
     assert_eq!((at_end.bytes, at_end.next_offset.0), (0, 5));
@@ -51,7 +63,16 @@ fn log_md_2_12_whole_batches_up_to_the_limit_and_the_first_in_any_case() {
     fill(&log, 5);
     let give = |max_bytes, first_batch| {
         let mut buffer = vec![0; 1000];
-        let result = log.read(Offset(1), &mut buffer, &ReadOptions { max_bytes, first_batch }).unwrap();
+        let result = log
+            .read(
+                Offset(1),
+                &mut buffer,
+                &ReadOptions {
+                    max_bytes,
+                    first_batch,
+                },
+            )
+            .unwrap();
         (result.batches, result.bytes, result.is_first_larger)
     };
     assert_eq!(give(1000, FirstBatch::Always), (4, 288, false));
@@ -69,8 +90,13 @@ fn a_buffer_too_small_for_the_first_batch_is_told_what_it_needs() {
     let home = Home::new();
     let log = t0(&home.open());
     append(&log, &five(1000));
-    let error = log.read(Offset(0), &mut [0; 115], &ReadOptions::default()).unwrap_err();
-    assert_eq!((error.kind(), error.position()), (ErrorKind::BufferTooSmall, Some(116)));
+    let error = log
+        .read(Offset(0), &mut [0; 115], &ReadOptions::default())
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.position()),
+        (ErrorKind::BufferTooSmall, Some(116))
+    );
 }
 
 #[test]
@@ -95,7 +121,12 @@ fn a_cursor_goes_on_where_it_was_also_inside_a_batch_and_after_new_appends() {
     append(&log, &five(1000));
     let mut cursor = log.cursor(Offset(1), CursorOptions::default());
     let take = |cursor: &mut klog::log::Cursor, max| {
-        cursor.next_records(max).unwrap().iter().map(|r| r.offset.0).collect::<Vec<_>>()
+        cursor
+            .next_records(max)
+            .unwrap()
+            .iter()
+            .map(|r| r.offset.0)
+            .collect::<Vec<_>>()
     };
     assert_eq!(take(&mut cursor, 2), [1, 2]);
     assert_eq!(cursor.position(), Offset(3));
@@ -133,7 +164,11 @@ fn hc34_unknown_codecs_and_magics_on_disk_are_kept_given_as_they_are_and_an_erro
     };
     let unknown_magic = |bytes: &mut Vec<u8>| bytes[16] = 3;
     let both: [(&str, ErrorKind, Change<'_>); 2] = [
-        ("codec 7", ErrorKind::UnsupportedCompressionType, &unknown_codec),
+        (
+            "codec 7",
+            ErrorKind::UnsupportedCompressionType,
+            &unknown_codec,
+        ),
         ("magic 3", ErrorKind::InvalidRecord, &unknown_magic),
     ];
     for (what, kind, change) in both {
@@ -144,13 +179,24 @@ fn hc34_unknown_codecs_and_magics_on_disk_are_kept_given_as_they_are_and_an_erro
         assert_eq!(bytes[..strange.len()], strange, "{what}");
         // Decoded: an error for that batch, once, and on with the next.
         let found = scan(&log, 0);
-        let records: Vec<i64> = found.iter().filter_map(|r| Some(r.as_ref().ok()?.0)).collect();
+        let records: Vec<i64> = found
+            .iter()
+            .filter_map(|r| Some(r.as_ref().ok()?.0))
+            .collect();
         assert_eq!(records, [0, 1, 3], "{what}");
         let errors: Vec<_> = found.iter().filter_map(|r| r.as_ref().err()).collect();
-        assert_eq!(errors.iter().map(|e| e.kind()).collect::<Vec<_>>(), [kind], "{what}: {errors:?}");
+        assert_eq!(
+            errors.iter().map(|e| e.kind()).collect::<Vec<_>>(),
+            [kind],
+            "{what}: {errors:?}"
+        );
         // Closed and opened again it is still there.
         drop(log);
-        assert_eq!(home.read("0.log")[144..144 + strange.len()], strange, "{what}");
+        assert_eq!(
+            home.read("0.log")[144..144 + strange.len()],
+            strange,
+            "{what}"
+        );
     }
 }
 
@@ -161,13 +207,17 @@ fn hc34_an_unknown_codec_is_refused_and_unknown_attributes_are_stored_as_sent() 
     let mut codec_5 = v2(0, &[("k", "v")]);
     codec_5[22] |= 5;
     batch::seal(&mut codec_5);
-    let refused = log.append_batches(&codec_5, &AppendOptions::default()).unwrap_err();
+    let refused = log
+        .append_batches(&codec_5, &AppendOptions::default())
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::UnsupportedCompressionType);
     assert_eq!((log.end_offset().0, home.read("0.log").len()), (0, 0));
 
     let mut magic_3 = v2(0, &[("k", "v")]);
     magic_3[16] = 3;
-    let refused = log.append_batches(&magic_3, &AppendOptions::default()).unwrap_err();
+    let refused = log
+        .append_batches(&magic_3, &AppendOptions::default())
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::CorruptMessage);
 
     let mut odd = v2(0, &[("k", "v")]);
@@ -180,7 +230,17 @@ fn hc34_an_unknown_codec_is_refused_and_unknown_attributes_are_stored_as_sent() 
 
 #[test]
 fn log_md_12_4_and_hc29_a_wrong_size_on_disk_ends_the_log() {
-    for size in [-1, 0, 13, 14, 48, 49, 2_147_483_635, 2_147_483_636, i32::MAX] {
+    for size in [
+        -1,
+        0,
+        13,
+        14,
+        48,
+        49,
+        2_147_483_635,
+        2_147_483_636,
+        i32::MAX,
+    ] {
         let home = Home::new();
         let manager = home.open();
         fill(&t0(&manager), 2);
@@ -190,6 +250,10 @@ fn log_md_12_4_and_hc29_a_wrong_size_on_disk_ends_the_log() {
         home.extend("0.log", &wrong);
         home.extend("0.log", &v2(3, &[("good", "behind")]));
         let manager = home.open_unclean(0);
-        assert_eq!((t0(&manager).end_offset().0, home.read("0.log").len()), (2, 144), "{size}");
+        assert_eq!(
+            (t0(&manager).end_offset().0, home.read("0.log").len()),
+            (2, 144),
+            "{size}"
+        );
     }
 }

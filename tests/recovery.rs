@@ -1,6 +1,11 @@
 //! Opening a log whose end, or whose middle, is not as it was written: what is cut, what is kept, what the next append gets.
 //! hard-cases.md HC11-HC14, log.md 8.7, 8.11, 14.6, 14.13, 14.14.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -9,11 +14,17 @@ use klog::log::{Finding, FindingKind};
 use klog::manager::Manager;
 
 use support::engine::{
-    Home, NOW, append, append_in_epoch, epochs, fill, five, offsets, read, rec, scan, segments, t0, v2,
+    Home, NOW, append, append_in_epoch, epochs, fill, five, offsets, read, rec, scan, segments, t0,
+    v2,
 };
 
 fn report_of(manager: &Manager, kind: FindingKind) -> Vec<String> {
-    manager.report().iter().filter(|f| f.kind == kind).map(|f: &Finding| f.text.clone()).collect()
+    manager
+        .report()
+        .iter()
+        .filter(|f| f.kind == kind)
+        .map(|f: &Finding| f.text.clone())
+        .collect()
 }
 
 /// fill(5), closed in order: 360 bytes.
@@ -82,7 +93,12 @@ fn hc11_a_wrong_offset_index_does_not_move_the_end_of_the_log() {
 fn hc12_bytes_behind_the_last_batch_are_dropped_although_the_shutdown_was_clean() {
     let half = v2(5, &[("half", "a batch")]);
     let mut tails: Vec<Vec<u8>> = [1, 10, 17, 18, 100].map(|t| vec![0; t]).to_vec();
-    tails.extend([vec![7; 5], vec![7; 40], half[..half.len() / 2].to_vec(), half[..half.len() - 1].to_vec()]);
+    tails.extend([
+        vec![7; 5],
+        vec![7; 40],
+        half[..half.len() / 2].to_vec(),
+        half[..half.len() - 1].to_vec(),
+    ]);
     for tail in tails {
         let home = five_records();
         home.extend("0.log", &tail);
@@ -90,7 +106,10 @@ fn hc12_bytes_behind_the_last_batch_are_dropped_although_the_shutdown_was_clean(
         assert_eq!(home.read("0.log").len(), 360, "{} bytes behind", tail.len());
         let recovered = report_of(&manager, FindingKind::Recovered);
         assert_eq!(recovered.len(), 1, "{recovered:?}");
-        assert!(recovered[0].contains(&format!("cut off {} bytes", tail.len())), "{recovered:?}");
+        assert!(
+            recovered[0].contains(&format!("cut off {} bytes", tail.len())),
+            "{recovered:?}"
+        );
         assert_eq!(manager.open_counts().bytes_truncated, tail.len() as u64);
         append_and_reopen(&home, &manager, 5);
     }
@@ -180,7 +199,13 @@ fn hc14_damage_above_the_recovery_point_ends_the_log() {
     assert_eq!(offsets(&log, 0), [0]);
     assert_eq!(
         home.files(),
-        ["0.index", "0.log", "0.timeindex", "1.snapshot", "leader-epoch-checkpoint"],
+        [
+            "0.index",
+            "0.log",
+            "0.timeindex",
+            "1.snapshot",
+            "leader-epoch-checkpoint"
+        ],
         "the snapshots of what went are gone"
     );
     let retired: Vec<String> = home.retired_files();
@@ -205,10 +230,15 @@ fn hc14_damage_below_the_recovery_point_is_not_touched_and_read_as_it_is() {
     let (result, bytes) = read(&log, 0, 1 << 20).unwrap();
     assert_eq!((result.batches, bytes), (3, before));
     let found = scan(&log, 0);
-    let offsets: Vec<i64> = found.iter().filter_map(|record| Some(record.as_ref().ok()?.0)).collect();
+    let offsets: Vec<i64> = found
+        .iter()
+        .filter_map(|record| Some(record.as_ref().ok()?.0))
+        .collect();
     assert_eq!(offsets, [0, 2, 3, 4, 5]);
-    let errors: Vec<ErrorKind> =
-        found.iter().filter_map(|record| Some(record.as_ref().err()?.kind())).collect();
+    let errors: Vec<ErrorKind> = found
+        .iter()
+        .filter_map(|record| Some(record.as_ref().err()?.kind()))
+        .collect();
     assert_eq!(errors, [ErrorKind::CorruptMessage]);
 }
 
@@ -237,7 +267,10 @@ fn six_segments() -> Home {
     for i in 0..6 {
         append_in_epoch(&log, &five(1000 + i), i32::try_from(i).unwrap());
     }
-    assert_eq!(segments(&log), [0, 5, 10, 15, 20, 25].map(|base| (base, 116)));
+    assert_eq!(
+        segments(&log),
+        [0, 5, 10, 15, 20, 25].map(|base| (base, 116))
+    );
     assert_eq!(log.recovery_point().0, 25);
     manager.close().unwrap();
     home
@@ -260,8 +293,17 @@ fn log_md_14_6_a_broken_segment_costs_what_the_recovery_point_says() {
     assert_eq!(segments(&log), [(0, 116), (5, 116), (10, 0)]);
     assert_eq!((log.end_offset().0, log.recovery_point().0), (10, 0));
     assert_eq!(epochs(&log), [(0, 0), (1, 5)]);
-    assert_eq!(home.sizes(".log.deleted"), [(15, 116), (20, 116), (25, 116)]);
-    assert_eq!(home.sizes(".snapshot").into_iter().map(|(offset, _)| offset).collect::<Vec<_>>(), [5, 10]);
+    assert_eq!(
+        home.sizes(".log.deleted"),
+        [(15, 116), (20, 116), (25, 116)]
+    );
+    assert_eq!(
+        home.sizes(".snapshot")
+            .into_iter()
+            .map(|(offset, _)| offset)
+            .collect::<Vec<_>>(),
+        [5, 10]
+    );
 }
 
 #[test]
@@ -287,7 +329,13 @@ fn log_md_14_13_an_append_does_not_land_behind_a_cut_batch() {
 #[test]
 fn log_md_14_14_offsets_out_of_order_end_the_log_in_front_of_them() {
     let batch = |base| {
-        let pairs = [("k0", "v0"), ("k1", "v1"), ("k2", "v2"), ("k3", "v3"), ("k4", "v4")];
+        let pairs = [
+            ("k0", "v0"),
+            ("k1", "v1"),
+            ("k2", "v2"),
+            ("k3", "v3"),
+            ("k4", "v4"),
+        ];
         let bytes = v2(base, &pairs);
         assert_eq!(bytes.len(), 116);
         bytes
@@ -304,7 +352,11 @@ fn log_md_14_14_offsets_out_of_order_end_the_log_in_front_of_them() {
             }
             let manager = home.open_unclean(0);
             let log = t0(&manager);
-            assert_eq!((log.end_offset().0, home.read("0.log").len()), (15, 232), "interval {interval}");
+            assert_eq!(
+                (log.end_offset().0, home.read("0.log").len()),
+                (15, 232),
+                "interval {interval}"
+            );
             // A read inside the gap begins with the batch behind it.
             let (result, _) = read(&log, 5, 1 << 20).unwrap();
             assert_eq!(result.first_offset.0, 10);

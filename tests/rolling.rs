@@ -1,5 +1,10 @@
 //! When a new segment begins and what is on disk then. log.md 2.9, 2.10, 4, 14.3, hard-cases.md HC27.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -37,7 +42,9 @@ fn log_md_3_4_an_append_larger_than_a_segment_is_refused_and_changes_nothing() {
     let before = home.files();
     let mut six = five(1001);
     six.push(rec(1001, "kk", "vv"));
-    let refused = log.append(&mut builder(&six), &AppendOptions::default()).unwrap_err();
+    let refused = log
+        .append(&mut builder(&six), &AppendOptions::default())
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::RecordListTooLarge);
     assert_eq!((segments(&log), home.files()), (vec![(0, 116)], before));
     assert_eq!(append(&log, &five(1002)).first_offset.0, 5);
@@ -97,7 +104,9 @@ fn log_md_2_10_the_time_of_the_first_batch_is_found_again_after_a_restart() {
 
 #[test]
 fn log_append_time_is_the_time_that_rolls() {
-    let home = Home::new().set("segment.ms", 1000).set("message.timestamp.type", "LogAppendTime");
+    let home = Home::new()
+        .set("segment.ms", 1000)
+        .set("message.timestamp.type", "LogAppendTime");
     let log = t0(&home.open());
     at(&log, 1);
     home.clock.set(TimestampMs(NOW + 1000));
@@ -110,7 +119,9 @@ fn log_append_time_is_the_time_that_rolls() {
 
 #[test]
 fn a_log_that_is_compacted_rolls_in_time_for_its_compaction() {
-    let home = Home::new().set("cleanup.policy", "compact").set("max.compaction.lag.ms", 500);
+    let home = Home::new()
+        .set("cleanup.policy", "compact")
+        .set("max.compaction.lag.ms", 500);
     let log = t0(&home.open());
     at(&log, NOW);
     at(&log, NOW + 500);
@@ -138,7 +149,9 @@ fn hc27_b_a_tiny_index_rolls_with_each_append_and_begins_the_empty_segment_anew(
 
 #[test]
 fn hc27_c_jitter_is_drawn_once_for_each_segment_and_never_takes_all_room() {
-    let home = Home::new().set("segment.ms", 1000).set("segment.jitter.ms", 5000);
+    let home = Home::new()
+        .set("segment.ms", 1000)
+        .set("segment.jitter.ms", 5000);
     // How long a segment lived when it was rolled: up to 1000 ms, less its jitter of 0 to 999.
     let mut lives = Vec::new();
     for _ in 0..24 {
@@ -174,11 +187,27 @@ fn log_md_4_7_what_a_roll_leaves_on_disk() {
     append(&log, &five(1000));
     log.roll().unwrap();
     let len = |name: &str| home.read(name).len();
-    assert_eq!((len("0.log"), len("0.index"), len("0.timeindex"), len("5.log")), (116, 0, 12, 0));
+    assert_eq!(
+        (
+            len("0.log"),
+            len("0.index"),
+            len("0.timeindex"),
+            len("5.log")
+        ),
+        (116, 0, 12, 0)
+    );
     assert!(home.has("5.snapshot"));
     // The indexes of the new segment come when it is closed; nothing is as long as it could become (D92).
     append(&log, &five(1001));
-    assert_eq!(home.files().iter().filter(|name| name.starts_with("5.")).count(), 2, "{:?}", home.files());
+    assert_eq!(
+        home.files()
+            .iter()
+            .filter(|name| name.starts_with("5."))
+            .count(),
+        2,
+        "{:?}",
+        home.files()
+    );
     manager.close().unwrap();
     assert_eq!((len("5.index"), len("5.timeindex")), (0, 12));
 }
@@ -224,7 +253,9 @@ fn a_new_configuration_counts_from_the_next_append() {
     append(&log, &five(1000));
     append(&log, &five(1001));
     assert_eq!(bases(&log), [0]);
-    let small = Home::at(&home.dir).set("internal.segment.bytes", 200).config();
+    let small = Home::at(&home.dir)
+        .set("internal.segment.bytes", 200)
+        .config();
     log.set_config(std::sync::Arc::clone(small.log_config("t")));
     append(&log, &five(1002));
     append(&log, &five(1003));
@@ -233,14 +264,22 @@ fn a_new_configuration_counts_from_the_next_append() {
 
 #[test]
 fn a_preallocated_segment_is_cut_when_it_is_done() {
-    let home = Home::new().set("preallocate", "true").set("internal.segment.bytes", 4096);
+    let home = Home::new()
+        .set("preallocate", "true")
+        .set("internal.segment.bytes", 4096);
     let manager = home.open();
     let log = t0(&manager);
     assert_eq!(home.read("0.log").len(), 4096);
     fill(&log, 3);
-    assert_eq!((log.segment_list()[0].size_bytes(), home.read("0.log").len()), (216, 4096));
+    assert_eq!(
+        (log.segment_list()[0].size_bytes(), home.read("0.log").len()),
+        (216, 4096)
+    );
     log.roll().unwrap();
-    assert_eq!((home.read("0.log").len(), home.read("3.log").len()), (216, 4096));
+    assert_eq!(
+        (home.read("0.log").len(), home.read("3.log").len()),
+        (216, 4096)
+    );
     manager.close().unwrap();
     assert_eq!(home.read("3.log").len(), 0);
     // A crash leaves the zeros, which recovery cuts; klog then appends where they began.
@@ -262,9 +301,15 @@ fn d46_an_index_larger_than_what_is_configured_now_counts_as_full() {
     manager.close().unwrap();
     let before = (home.read("0.index"), home.read("0.timeindex"));
     assert!(before.0.len() > 32 && before.1.len() > 32);
-    let lowered = Home::at(&home.dir).set("index.interval.bytes", 0).set("segment.index.bytes", 32);
+    let lowered = Home::at(&home.dir)
+        .set("index.interval.bytes", 0)
+        .set("segment.index.bytes", 32);
     for is_clean in [true, false] {
-        let manager = if is_clean { lowered.open() } else { lowered.open_unclean(0) };
+        let manager = if is_clean {
+            lowered.open()
+        } else {
+            lowered.open_unclean(0)
+        };
         let log = t0(&manager);
         assert_eq!(offsets(&log, 0).len(), 20);
         manager.close().unwrap();
@@ -276,6 +321,12 @@ fn d46_an_index_larger_than_what_is_configured_now_counts_as_full() {
     let manager = lowered.open();
     let log = t0(&manager);
     fill(&log, 1);
-    assert_eq!(segments(&log).iter().map(|(base, _)| *base).collect::<Vec<_>>(), [0, 20]);
+    assert_eq!(
+        segments(&log)
+            .iter()
+            .map(|(base, _)| *base)
+            .collect::<Vec<_>>(),
+        [0, 20]
+    );
     assert_eq!(offsets(&log, 0).len(), 21);
 }

@@ -1,6 +1,11 @@
 //! The small files beside a log: leader epochs, producer snapshots, topic id. What cannot be read of them costs nothing that
 //! the log has. hard-cases.md HC17-HC19.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -21,7 +26,10 @@ const METADATA: &str = "partition.metadata";
 
 /// Whether the report has a repair that names this.
 fn tells(manager: &Manager, what: &str) -> bool {
-    manager.report().iter().any(|f| f.kind == FindingKind::Repaired && f.text.contains(what))
+    manager
+        .report()
+        .iter()
+        .any(|f| f.kind == FindingKind::Repaired && f.text.contains(what))
 }
 
 fn five_records() -> Home {
@@ -50,14 +58,27 @@ fn hc17_epochs_of_a_file_that_does_not_parse_come_from_the_log_clean_or_not() {
         for clean in [false, true] {
             let home = five_records();
             home.write(EPOCHS, content);
-            let manager = if clean { home.open() } else { home.open_unclean(0) };
+            let manager = if clean {
+                home.open()
+            } else {
+                home.open_unclean(0)
+            };
             let what = format!("{:?}, clean {clean}", String::from_utf8_lossy(content));
             let log = t0(&manager);
             assert_eq!(log.end_offset().0, 5, "{what}");
             // A file without entries is one, and believed after a clean shutdown.
-            let expected = if is_empty && clean { vec![] } else { vec![(0, 0)] };
+            let expected = if is_empty && clean {
+                vec![]
+            } else {
+                vec![(0, 0)]
+            };
             assert_eq!(epochs(&log), expected, "{what}");
-            assert_eq!(tells(&manager, EPOCHS), !is_empty, "{what}: {:?}", manager.report());
+            assert_eq!(
+                tells(&manager, EPOCHS),
+                !is_empty,
+                "{what}: {:?}",
+                manager.report()
+            );
             if !is_empty {
                 assert_eq!(home.read(EPOCHS), b"0\n1\n0 0\n", "{what}: written anew");
             }
@@ -134,8 +155,10 @@ fn one_producer() -> Home {
 
 fn last_sequences(home: &Home) -> Vec<(i64, i32)> {
     let manager = home.open();
-    let known =
-        t0(&manager).producers().into_iter().map(|(id, p)| (id.0, p.snapshot_entry(id).last_sequence));
+    let known = t0(&manager)
+        .producers()
+        .into_iter()
+        .map(|(id, p)| (id.0, p.snapshot_entry(id).last_sequence));
     known.collect()
 }
 
@@ -144,14 +167,25 @@ fn hc18_a_damaged_snapshot_is_removed_and_the_producer_comes_from_the_log() {
     let good = one_producer().read("1.snapshot");
     let mut flipped = good.clone();
     flipped[30] ^= 1;
-    for content in [vec![], vec![0], vec![0; 5], vec![0; 200], vec![7; 500], good[..40].to_vec(), flipped] {
+    for content in [
+        vec![],
+        vec![0],
+        vec![0; 5],
+        vec![0; 200],
+        vec![7; 500],
+        good[..40].to_vec(),
+        flipped,
+    ] {
         let home = one_producer();
         home.write("1.snapshot", &content);
         let manager = home.open();
         assert!(tells(&manager, "snapshot"), "{:?}", manager.report());
         let log = t0(&manager);
         let (id, producer) = log.producers().remove(0);
-        assert_eq!((id, producer.snapshot_entry(id).last_sequence), (ProducerId(1), 0));
+        assert_eq!(
+            (id, producer.snapshot_entry(id).last_sequence),
+            (ProducerId(1), 0)
+        );
         assert_eq!(home.read("1.snapshot").len(), 56, "written anew");
         snapshot::parse(&home.read("1.snapshot")).unwrap();
         manager.close().unwrap();
@@ -209,7 +243,11 @@ fn with_metadata(content: Option<&[u8]>) -> Home {
 fn assign_and_reopen(home: &Home, manager: &Manager, what: &str) {
     let id = Uuid::parse(GOOD_ID).unwrap();
     t0(manager).assign_topic_id(id).unwrap();
-    assert_eq!(home.read(METADATA), format!("version: 0\ntopic_id: {GOOD_ID}").as_bytes(), "{what}");
+    assert_eq!(
+        home.read(METADATA),
+        format!("version: 0\ntopic_id: {GOOD_ID}").as_bytes(),
+        "{what}"
+    );
     manager.close().unwrap();
     let manager = home.open();
     assert_eq!(manager.report(), [], "{what}");
@@ -217,7 +255,11 @@ fn assign_and_reopen(home: &Home, manager: &Manager, what: &str) {
     assert_eq!(log.topic_id(), Some(id), "{what}");
     log.assign_topic_id(id).unwrap();
     let other = log.assign_topic_id(Uuid::parse("AAAAAAAAAAAAAAAAAAAAAg").unwrap());
-    assert_eq!(other.unwrap_err().kind(), ErrorKind::InconsistentTopicId, "{what}");
+    assert_eq!(
+        other.unwrap_err().kind(),
+        ErrorKind::InconsistentTopicId,
+        "{what}"
+    );
     assert_eq!(log.topic_id(), Some(id), "{what}");
     manager.close().unwrap();
 }
@@ -234,24 +276,43 @@ fn hc19_a_log_without_a_topic_id_opens_and_takes_one() {
 #[test]
 fn hc19_a_broken_topic_id_is_put_aside_and_another_can_be_given() {
     let zero = format!("version: 0\ntopic_id: {}\n", "A".repeat(22));
-    let broken: [&[u8]; 5] = [b"", b"version: 0\n", &[0; 4], zero.as_bytes(), b"topic_id: xx"];
+    let broken: [&[u8]; 5] = [
+        b"",
+        b"version: 0\n",
+        &[0; 4],
+        zero.as_bytes(),
+        b"topic_id: xx",
+    ];
     for content in broken {
         let home = with_metadata(Some(content));
         let what = String::from_utf8_lossy(content).into_owned();
         let manager = home.open();
         let log = t0(&manager);
         assert_eq!((log.topic_id(), log.end_offset().0), (None, 1), "{what:?}");
-        assert!(tells(&manager, METADATA), "{what:?}: {:?}", manager.report());
-        assert!(!home.has(METADATA), "{what:?}: a stock broker does not start on it");
+        assert!(
+            tells(&manager, METADATA),
+            "{what:?}: {:?}",
+            manager.report()
+        );
+        assert!(
+            !home.has(METADATA),
+            "{what:?}: a stock broker does not start on it"
+        );
         assert_eq!(home.read("partition.metadata.corrupt"), content, "{what:?}");
         assign_and_reopen(&home, &manager, &what);
-        assert_eq!(home.read("partition.metadata.corrupt"), content, "{what:?}: kept");
+        assert_eq!(
+            home.read("partition.metadata.corrupt"),
+            content,
+            "{what:?}: kept"
+        );
     }
 }
 
 #[test]
 fn hc19_a_later_version_of_the_file_is_read() {
-    let home = with_metadata(Some(format!("version: 1\ntopic_id: {GOOD_ID}\n").as_bytes()));
+    let home = with_metadata(Some(
+        format!("version: 1\ntopic_id: {GOOD_ID}\n").as_bytes(),
+    ));
     let manager = home.open();
     assert_eq!(t0(&manager).topic_id(), Some(Uuid::parse(GOOD_ID).unwrap()));
     assert!(Path::new(&home.path(METADATA)).exists());

@@ -1,5 +1,10 @@
 //! Offsets for times. log.md 2.4, 6, 14.10, hard-cases.md HC28.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failure fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failure fails the test"
+)]
 
 mod support;
 
@@ -13,7 +18,9 @@ use support::engine::{Home, NOW, append, append_in_epoch, builder, five, rec, t0
 
 /// Timestamp, offset and epoch for one of Kafka's targets.
 fn find(log: &Log, target: i64) -> Option<(i64, i64, Option<i32>)> {
-    let found = log.offset_for_timestamp(TimeTarget::from_kafka(target).unwrap()).unwrap();
+    let found = log
+        .offset_for_timestamp(TimeTarget::from_kafka(target).unwrap())
+        .unwrap();
     found.map(|r| (r.timestamp.0, r.offset.0, r.leader_epoch.map(|e| e.0)))
 }
 
@@ -71,8 +78,13 @@ fn log_md_14_10_and_6_3_below_the_log_start_the_answer_is_nothing() {
 fn log_md_14_10_records_of_a_compressed_batch_are_looked_at_one_by_one() {
     let home = Home::new();
     let log = t0(&home.open());
-    let records: Vec<_> = [100, 101, 150, 103, 104].map(|ts| rec(ts, "k", "v")).to_vec();
-    let options = AppendOptions { codec: Some(Codec::Gzip), ..AppendOptions::default() };
+    let records: Vec<_> = [100, 101, 150, 103, 104]
+        .map(|ts| rec(ts, "k", "v"))
+        .to_vec();
+    let options = AppendOptions {
+        codec: Some(Codec::Gzip),
+        ..AppendOptions::default()
+    };
     log.append(&mut builder(&records), &options).unwrap();
     assert_eq!(place(&log, 103), Some((150, 2)));
     assert_eq!(place(&log, -3), Some((150, 2)));
@@ -130,7 +142,10 @@ fn log_md_6_1_the_ends_come_with_their_epochs() {
     assert_eq!(find(&log, -1), Some((-1, 2, Some(5))));
     assert_eq!(find(&log, -2), Some((-1, 0, Some(2))));
     for tiered in [-5, -6] {
-        assert_eq!(TimeTarget::from_kafka(tiered).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            TimeTarget::from_kafka(tiered).unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
     }
 }
 
@@ -152,10 +167,16 @@ fn log_md_6_4_a_record_too_large_to_unpack_is_an_error_of_the_look_up() {
     let log = t0(&home.open());
     let large = "v".repeat(5000);
     let records = [rec(NOW, "k", &large), rec(NOW + 5, "k", "v")];
-    let gzip = AppendOptions { codec: Some(Codec::Gzip), ..AppendOptions::default() };
+    let gzip = AppendOptions {
+        codec: Some(Codec::Gzip),
+        ..AppendOptions::default()
+    };
     log.append(&mut builder(&records), &gzip).unwrap();
     let target = TimeTarget::from_kafka(NOW + 1).unwrap();
-    assert_eq!(log.offset_for_timestamp(target).unwrap_err().kind(), ErrorKind::InvalidRecord);
+    assert_eq!(
+        log.offset_for_timestamp(target).unwrap_err().kind(),
+        ErrorKind::InvalidRecord
+    );
     // Records that are not packed are not limited.
     let home = Home::new().set("max.decompressed.message.bytes", 1000);
     let log = t0(&home.open());
@@ -175,14 +196,21 @@ fn log_append_time_is_the_time_of_every_record() {
 
 #[test]
 fn times_are_the_same_before_and_after_a_crash_and_a_close() {
-    let home = Home::new().set("internal.segment.bytes", 300).set("index.interval.bytes", 0);
+    let home = Home::new()
+        .set("internal.segment.bytes", 300)
+        .set("index.interval.bytes", 0);
     let manager = home.open();
     let log = t0(&manager);
     for i in 0..20 {
         append(&log, &[rec(NOW + (i * 7) % 13, "key", "value")]);
     }
     let targets: Vec<i64> = (-2..16).map(|t| NOW + t).chain([-3, -1, -2]).collect();
-    let answers = |log: &Log| targets.iter().map(|target| find(log, *target)).collect::<Vec<_>>();
+    let answers = |log: &Log| {
+        targets
+            .iter()
+            .map(|target| find(log, *target))
+            .collect::<Vec<_>>()
+    };
     let expected = answers(&log);
     manager.abandon();
     let copy = home.copied();

@@ -100,7 +100,11 @@ impl Default for BrokerConfig {
 impl BrokerConfig {
     /// Reads values that passed [`check_across_keys`].
     pub(super) fn read(values: &Values) -> Self {
-        let log_dir = || values.get(keys::LOG_DIR.def.name).map(|_| values.read(&keys::LOG_DIR));
+        let log_dir = || {
+            values
+                .get(keys::LOG_DIR.def.name)
+                .map(|_| values.read(&keys::LOG_DIR))
+        };
         let max_open_files = unsigned(values.read(&keys::MAX_OPEN_FILES));
         let unmanaged_topics = values.read(&keys::UNMANAGED_TOPICS);
         Self {
@@ -135,7 +139,9 @@ impl BrokerConfig {
     /// The directories of a broker that was configured so: [`Self::log_dirs`], else Kafka's default.
     #[must_use]
     pub fn log_dirs_or_default(&self) -> Vec<PathBuf> {
-        self.log_dirs.clone().unwrap_or_else(|| paths(Values::default().read(&keys::LOG_DIR)))
+        self.log_dirs
+            .clone()
+            .unwrap_or_else(|| paths(Values::default().read(&keys::LOG_DIR)))
     }
 
     /// Checks the directories that are going to be opened against the configuration. Whoever names the directories
@@ -146,12 +152,23 @@ impl BrokerConfig {
     /// (6.7). Directories are compared as they are spelled.
     pub fn check_dirs(&self, dirs: &[PathBuf]) -> Result<()> {
         if dirs.is_empty() {
-            return Err(refused("At least one log directory must be defined via log.dirs or log.dir."));
+            return Err(refused(
+                "At least one log directory must be defined via log.dirs or log.dir.",
+            ));
         }
-        let CordonedDirs::These(cordoned) = &self.cordoned_log_dirs else { return Ok(()) };
-        let is_missing = |dir: &&PathBuf| !dirs.iter().any(|known| known.as_os_str() == dir.as_os_str());
-        let missing: Vec<_> =
-            cordoned.iter().filter(is_missing).map(|dir| dir.display().to_string()).collect();
+        let CordonedDirs::These(cordoned) = &self.cordoned_log_dirs else {
+            return Ok(());
+        };
+        let is_missing = |dir: &&PathBuf| {
+            !dirs
+                .iter()
+                .any(|known| known.as_os_str() == dir.as_os_str())
+        };
+        let missing: Vec<_> = cordoned
+            .iter()
+            .filter(is_missing)
+            .map(|dir| dir.display().to_string())
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -165,7 +182,11 @@ impl BrokerConfig {
 impl CordonedDirs {
     fn read(values: &Values) -> Self {
         let dirs = values.read(&keys::CORDONED_LOG_DIRS);
-        if dirs.iter().any(|dir| dir == "*") { Self::All } else { Self::These(paths(dirs)) }
+        if dirs.iter().any(|dir| dir == "*") {
+            Self::All
+        } else {
+            Self::These(paths(dirs))
+        }
     }
 }
 
@@ -174,7 +195,8 @@ impl CleanerConfig {
         Self {
             enable: values.read(&keys::CLEANER_ENABLE),
             threads: unsigned(values.read(&keys::CLEANER_THREADS)),
-            dedupe_buffer_bytes: u64::try_from(values.read(&keys::CLEANER_DEDUPE_BUFFER_SIZE)).unwrap_or(0),
+            dedupe_buffer_bytes: u64::try_from(values.read(&keys::CLEANER_DEDUPE_BUFFER_SIZE))
+                .unwrap_or(0),
             io_buffer_load_factor: values.read(&keys::CLEANER_IO_BUFFER_LOAD_FACTOR),
             io_buffer_bytes: unsigned(values.read(&keys::CLEANER_IO_BUFFER_SIZE)),
             io_max_bytes_per_second: values.read(&keys::CLEANER_IO_MAX_BYTES_PER_SECOND),
@@ -227,19 +249,28 @@ pub(super) fn check_across_keys(broker: &Values, topic: &Values) -> Result<()> {
         return Err(refused("log.roll.ms must be greater than or equal to 1"));
     }
     if topic.read(&topic_keys::SEGMENT_JITTER_MS) < 0 {
-        return Err(refused("log.roll.jitter.ms must be greater than or equal to 0"));
+        return Err(refused(
+            "log.roll.jitter.ms must be greater than or equal to 0",
+        ));
     }
     if topic.read(&topic_keys::RETENTION_MS) == 0 {
-        return Err(refused("log.retention.ms must be unlimited (-1) or, greater than or equal to 1"));
+        return Err(refused(
+            "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+        ));
     }
     check_cleaner(broker)?;
     let cordoned = broker.read(&keys::CORDONED_LOG_DIRS);
     if cordoned.len() > 1 && cordoned.iter().any(|dir| dir == "*") {
-        return Err(refused("When cordoned.log.dirs is set to *, it must not contain other values"));
+        return Err(refused(
+            "When cordoned.log.dirs is set to *, it must not contain other values",
+        ));
     }
     // 6.4 cannot fail here, since log.dirs and log.dir need an item to be set at all.
     let config = BrokerConfig::read(broker);
-    config.log_dirs.as_deref().map_or(Ok(()), |dirs| config.check_dirs(dirs))
+    config
+        .log_dirs
+        .as_deref()
+        .map_or(Ok(()), |dirs| config.check_dirs(dirs))
 }
 
 /// config.md 6.5, with klog's answers to what 4.4.0 divides by zero or never ends on.
@@ -247,13 +278,17 @@ fn check_cleaner(broker: &Values) -> Result<()> {
     let threads = i64::from(broker.read(&keys::CLEANER_THREADS));
     if threads == 0 {
         return if broker.read(&keys::CLEANER_ENABLE) {
-            Err(refused("log.cleaner.threads must be at least 1 unless log.cleaner.enable is false"))
+            Err(refused(
+                "log.cleaner.threads must be at least 1 unless log.cleaner.enable is false",
+            ))
         } else {
             Ok(())
         };
     }
     if broker.read(&keys::CLEANER_DEDUPE_BUFFER_SIZE) / threads <= MIN_MAP_BYTES {
-        return Err(refused("log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."));
+        return Err(refused(
+            "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+        ));
     }
     let cleaner = CleanerConfig::read(broker);
     let slots = u32::try_from(cleaner.map_slots_per_thread()).unwrap_or(u32::MAX);

@@ -81,6 +81,9 @@ impl CleanupPolicy {
     /// The policy with these words (config.md 5.6).
     pub(super) fn from_words(words: &[String]) -> Self {
         let has = |word| words.iter().any(|w| w == word);
-        Self { compact: has("compact"), delete: has("delete") }
+        Self {
+            compact: has("compact"),
+            delete: has("delete"),
+        }
     }
 }

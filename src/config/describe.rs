@@ -95,5 +95,8 @@ pub fn describe(index: usize) -> Option<KeyDescription> {
 }
 
 fn rows() -> impl Iterator<Item = &'static KeyDef> {
-    table(Scope::Broker).iter().chain(table(Scope::Topic)).copied()
+    table(Scope::Broker)
+        .iter()
+        .chain(table(Scope::Topic))
+        .copied()
 }

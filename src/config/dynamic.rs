@@ -29,7 +29,10 @@ impl ConfigSet {
             .filter(|key| !find(Scope::Broker, key).is_some_and(|row| row.dynamic))
             .collect();
         if !fixed.is_empty() {
-            return Err(refused(format!("Cannot update these configs dynamically: [{}]", fixed.join(", "))));
+            return Err(refused(format!(
+                "Cannot update these configs dynamically: [{}]",
+                fixed.join(", ")
+            )));
         }
         let mut changed = self.clone();
         changed.values.overlay(&changes.values);
@@ -47,14 +50,22 @@ fn check_pool_size(current: &ConfigSet, changed: &ConfigSet, key: &Key<i32>) -> 
     let text = match Step::of(old, new) {
         Step::Fine => return Ok(()),
         Step::TooSmall => format!("value should be at least half the current value {old}"),
-        Step::TooLarge => format!("value should not be greater than double the current value {old}"),
+        Step::TooLarge => {
+            format!("value should not be greater than double the current value {old}")
+        }
     };
-    Err(refused(format!("Dynamic thread count update validation failed for {}={new}, {text}", key.def.name)))
+    Err(refused(format!(
+        "Dynamic thread count update validation failed for {}={new}, {text}",
+        key.def.name
+    )))
 }
 
 /// config.md 2.3. Without a cleaner there is no thread to count from.
 fn check_cleaner_threads(current: &ConfigSet, changed: &ConfigSet) -> Result<()> {
-    let (old, new) = (current.values.read(&CLEANER_THREADS), changed.values.read(&CLEANER_THREADS));
+    let (old, new) = (
+        current.values.read(&CLEANER_THREADS),
+        changed.values.read(&CLEANER_THREADS),
+    );
     if !current.values.read(&CLEANER_ENABLE) {
         return Ok(());
     }
@@ -62,9 +73,13 @@ fn check_cleaner_threads(current: &ConfigSet, changed: &ConfigSet) -> Result<()>
         _ if new < 1 => "should be at least 1".to_string(),
         Step::Fine => return Ok(()),
         Step::TooSmall => format!("cannot be reduced to less than half the current value {old}"),
-        Step::TooLarge => format!("cannot be increased to more than double the current value {old}"),
+        Step::TooLarge => {
+            format!("cannot be increased to more than double the current value {old}")
+        }
     };
-    Err(refused(format!("log.cleaner.threads={new}: Log cleaner threads {text}")))
+    Err(refused(format!(
+        "log.cleaner.threads={new}: Log cleaner threads {text}"
+    )))
 }
 
 enum Step {

@@ -165,7 +165,9 @@ impl KeyDef {
             DefaultValue::Long(value) => Value::Long(value),
             DefaultValue::Double(value) => Value::Double(value),
             DefaultValue::String(value) => Value::String(value.to_string()),
-            DefaultValue::List(items) => Value::List(items.iter().map(ToString::to_string).collect()),
+            DefaultValue::List(items) => {
+                Value::List(items.iter().map(ToString::to_string).collect())
+            }
         }
     }
 }

@@ -135,7 +135,10 @@ impl TopicDefaults {
 
 /// config.md 6.8.
 fn check_compaction_lags(values: &Values) -> Result<()> {
-    let (min, max) = (values.read(&keys::MIN_COMPACTION_LAG_MS), values.read(&keys::MAX_COMPACTION_LAG_MS));
+    let (min, max) = (
+        values.read(&keys::MIN_COMPACTION_LAG_MS),
+        values.read(&keys::MAX_COMPACTION_LAG_MS),
+    );
     if min <= max {
         return Ok(());
     }
@@ -152,12 +155,14 @@ pub(super) fn unsigned(number: i32) -> u32 {
 
 impl LogConfig {
     fn read(values: &Values, overrides: TopicOverrides) -> Self {
-        let segment_bytes =
-            values.read(&keys::INTERNAL_SEGMENT_BYTES).unwrap_or_else(|| values.read(&keys::SEGMENT_BYTES));
+        let segment_bytes = values
+            .read(&keys::INTERNAL_SEGMENT_BYTES)
+            .unwrap_or_else(|| values.read(&keys::SEGMENT_BYTES));
         let retention_ms = values.read(&keys::RETENTION_MS);
         Self {
             cleanup_policy: CleanupPolicy::from_words(&values.read(&keys::CLEANUP_POLICY)),
-            compression: Compression::from_name(&values.read(&keys::COMPRESSION_TYPE)).unwrap_or_default(),
+            compression: Compression::from_name(&values.read(&keys::COMPRESSION_TYPE))
+                .unwrap_or_default(),
             compression_gzip_level: values.read(&keys::COMPRESSION_GZIP_LEVEL),
             compression_lz4_level: values.read(&keys::COMPRESSION_LZ4_LEVEL),
             compression_zstd_level: values.read(&keys::COMPRESSION_ZSTD_LEVEL),
@@ -167,7 +172,9 @@ impl LogConfig {
             flush_ms: values.read(&keys::FLUSH_MS),
             index_interval_bytes: unsigned(values.read(&keys::INDEX_INTERVAL_BYTES)),
             max_compaction_lag_ms: values.read(&keys::MAX_COMPACTION_LAG_MS),
-            max_decompressed_message_bytes: unsigned(values.read(&keys::MAX_DECOMPRESSED_MESSAGE_BYTES)),
+            max_decompressed_message_bytes: unsigned(
+                values.read(&keys::MAX_DECOMPRESSED_MESSAGE_BYTES),
+            ),
             max_message_bytes: unsigned(values.read(&keys::MAX_MESSAGE_BYTES)),
             timestamp_after_max_ms: values.read(&keys::MESSAGE_TIMESTAMP_AFTER_MAX_MS),
             timestamp_before_max_ms: values.read(&keys::MESSAGE_TIMESTAMP_BEFORE_MAX_MS),
@@ -203,13 +210,19 @@ impl LogConfig {
     pub fn segment_jitter(&self, random: i32) -> i64 {
         // The smallest number has no positive counterpart and counts as 0, as in Kafka.
         let random = random.checked_abs().unwrap_or(0);
-        i64::from(random).checked_rem(self.segment_jitter_ms.min(self.segment_ms)).unwrap_or(0)
+        i64::from(random)
+            .checked_rem(self.segment_jitter_ms.min(self.segment_ms))
+            .unwrap_or(0)
     }
 
     /// Size in bytes that the file of a new segment gets before anything is written (config.md 5.5).
     #[must_use]
     pub fn initial_file_bytes(&self) -> u64 {
-        if self.preallocate { u64::from(self.segment_bytes) } else { 0 }
+        if self.preallocate {
+            u64::from(self.segment_bytes)
+        } else {
+            0
+        }
     }
 
     /// Size in bytes of a full offset index: whole entries of 8 bytes (config.md 5.2).

@@ -18,8 +18,10 @@ pub(super) struct OldKey {
 }
 
 const FORMAT: &str = "; klog always writes message format 2";
-const BOUNDS: &str = "; see log.message.timestamp.before.max.ms and log.message.timestamp.after.max.ms";
-const TOPIC_BOUNDS: &str = "; see message.timestamp.before.max.ms and message.timestamp.after.max.ms";
+const BOUNDS: &str =
+    "; see log.message.timestamp.before.max.ms and log.message.timestamp.after.max.ms";
+const TOPIC_BOUNDS: &str =
+    "; see message.timestamp.before.max.ms and message.timestamp.after.max.ms";
 const OVERRIDES: &str = "; use topic overrides";
 
 macro_rules! rows {
@@ -146,7 +148,10 @@ impl OldKey {
 
     /// The warning for `key`, which this row matched.
     pub(super) fn warning(&self, key: &str) -> String {
-        format!("{key} is a key of Kafka up to {} and is ignored{}", self.last, self.note)
+        format!(
+            "{key} is a key of Kafka up to {} and is ignored{}",
+            self.last, self.note
+        )
     }
 }
 

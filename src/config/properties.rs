@@ -40,8 +40,15 @@ pub fn parse_properties(text: &[u8]) -> Result<Vec<Property>> {
     let mut last: HashMap<String, usize> = HashMap::new();
     for (line, content) in logical_lines(text) {
         let (key, value) = split(&content);
-        let property = Property { line, key: unescape(key, line)?, value: unescape(value, line)? };
-        if let Some(earlier) = last.insert(property.key.clone(), found.len()).and_then(|i| found.get_mut(i)) {
+        let property = Property {
+            line,
+            key: unescape(key, line)?,
+            value: unescape(value, line)?,
+        };
+        if let Some(earlier) = last
+            .insert(property.key.clone(), found.len())
+            .and_then(|i| found.get_mut(i))
+        {
             *earlier = None;
         }
         found.push(Some(property));
@@ -65,7 +72,10 @@ fn natural_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         if rest.is_empty() {
             return None;
         }
-        let end = rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|b| matches!(b, b'\n' | b'\r'))
+            .unwrap_or(rest.len());
         let (line, tail) = rest.split_at(end);
         rest = match tail {
             [b'\r', b'\n', next @ ..] | [_, next @ ..] => next,
@@ -122,8 +132,12 @@ fn unescape(raw: &[u8], line: usize) -> Result<String> {
     while let [byte, tail @ ..] = rest {
         let (unit, next) = match (byte, tail) {
             (b'\\', [b'u', tail @ ..]) => {
-                let Some((digits, tail)) = tail.split_at_checked(4) else { return Err(malformed(line)) };
-                let unit = digits.iter().try_fold(0u16, |unit, &digit| Some(unit << 4 | hex(digit)?));
+                let Some((digits, tail)) = tail.split_at_checked(4) else {
+                    return Err(malformed(line));
+                };
+                let unit = digits
+                    .iter()
+                    .try_fold(0u16, |unit, &digit| Some(unit << 4 | hex(digit)?));
                 (unit.ok_or_else(|| malformed(line))?, tail)
             }
             (b'\\', [escaped, tail @ ..]) => {
@@ -145,11 +159,17 @@ fn unescape(raw: &[u8], line: usize) -> Result<String> {
 }
 
 fn hex(digit: u8) -> Option<u16> {
-    char::from(digit).to_digit(16).and_then(|value| u16::try_from(value).ok())
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u16::try_from(value).ok())
 }
 
 fn malformed(line: usize) -> Error {
-    Error::new(ErrorKind::InvalidConfig, format!("line {line}: Malformed \\uxxxx encoding.")).at_record(line)
+    Error::new(
+        ErrorKind::InvalidConfig,
+        format!("line {line}: Malformed \\uxxxx encoding."),
+    )
+    .at_record(line)
 }
 
 #[cfg(test)]
@@ -159,7 +179,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &[u8]) -> Vec<(usize, String, String)> {
-        parse_properties(text).unwrap().into_iter().map(|p| (p.line, p.key, p.value)).collect()
+        parse_properties(text)
+            .unwrap()
+            .into_iter()
+            .map(|p| (p.line, p.key, p.value))
+            .collect()
     }
 
     fn entry(text: &str) -> (String, String) {
@@ -185,42 +209,73 @@ mod tests {
             ("a=b\\", "a", "b"),
             ("a=b\\\\", "a", "b\\"),
             ("a=C:\\temp\\new\\q", "a", "C:\temp\newq"),
-            ("a=\\u00e9\\u20AC\\uD83D\\uDE00", "a", "\u{e9}\u{20ac}\u{1f600}"),
+            (
+                "a=\\u00e9\\u20AC\\uD83D\\uDE00",
+                "a",
+                "\u{e9}\u{20ac}\u{1f600}",
+            ),
             ("\\u0061=b", "a", "b"),
             ("a=\\u003d\\uD83D", "a", "=\u{fffd}"),
             ("a=b # no comment", "a", "b # no comment"),
             ("a\\\\=b", "a\\", "b"),
         ] {
-            assert_eq!(entry(text), (key.to_string(), value.to_string()), "{text:?}");
+            assert_eq!(
+                entry(text),
+                (key.to_string(), value.to_string()),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn lines_join_at_an_odd_number_of_backslashes_and_keep_the_first_number() {
         let text = b"# C:\\users\\\n\n! c\r\na=1\\\r\n   2\\\n#3\rb=x\\\n\n  c : y\\\\\nd=z";
-        let expect = [(4, "a", "12#3"), (7, "b", "x"), (9, "c", "y\\"), (10, "d", "z")];
+        let expect = [
+            (4, "a", "12#3"),
+            (7, "b", "x"),
+            (9, "c", "y\\"),
+            (10, "d", "z"),
+        ];
         let expect = expect.map(|(line, key, value)| (line, key.to_string(), value.to_string()));
         assert_eq!(read(text), expect);
-        assert_eq!(read(b"\\\n# comment\n a=b"), [(3, "a".to_string(), "b".to_string())]);
+        assert_eq!(
+            read(b"\\\n# comment\n a=b"),
+            [(3, "a".to_string(), "b".to_string())]
+        );
     }
 
     #[test]
     fn the_last_of_several_entries_with_one_key_wins() {
-        let expect = [(2, "b".to_string(), "2".to_string()), (3, "a".to_string(), "3".to_string())];
+        let expect = [
+            (2, "b".to_string(), "2".to_string()),
+            (3, "a".to_string(), "3".to_string()),
+        ];
         assert_eq!(read(b"a=1\nb=2\na=3\n"), expect);
     }
 
     #[test]
     fn bytes_are_latin_1_whatever_the_editor_meant() {
         assert_eq!(entry("a=\u{e9}").1, "\u{c3}\u{a9}");
-        assert_eq!(read(b"a=\xe9"), [(1, "a".to_string(), "\u{e9}".to_string())]);
+        assert_eq!(
+            read(b"a=\xe9"),
+            [(1, "a".to_string(), "\u{e9}".to_string())]
+        );
     }
 
     #[test]
     fn a_malformed_unicode_escape_is_an_error_with_its_line() {
-        for text in ["a=1\nb=\\u12", "a=1\nb=\\u12g4", "a=1\n\\u=4", "a=1\nb=\\u+123"] {
+        for text in [
+            "a=1\nb=\\u12",
+            "a=1\nb=\\u12g4",
+            "a=1\n\\u=4",
+            "a=1\nb=\\u+123",
+        ] {
             let error = parse_properties(text.as_bytes()).unwrap_err();
-            assert_eq!((error.kind(), error.record_index()), (ErrorKind::InvalidConfig, Some(2)), "{text:?}");
+            assert_eq!(
+                (error.kind(), error.record_index()),
+                (ErrorKind::InvalidConfig, Some(2)),
+                "{text:?}"
+            );
         }
     }
 

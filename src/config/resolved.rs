@@ -37,8 +37,9 @@ impl ConfigSet {
         let topic_defaults = TopicDefaults::from_broker(topic_values)?;
         let mut topics = BTreeMap::new();
         for (topic, overrides) in &self.topics {
-            let config =
-                topic_defaults.overlaid(overrides).map_err(|e| e.context(format_args!("topic {topic}")))?;
+            let config = topic_defaults
+                .overlaid(overrides)
+                .map_err(|e| e.context(format_args!("topic {topic}")))?;
             topics.insert(topic.clone(), Arc::new(config));
         }
         let broker = BrokerConfig::read(&self.values);

@@ -181,10 +181,17 @@ impl ConfigSet {
         let mut loaded = self.clone();
         for property in &properties {
             loaded.load(property).map_err(|error| {
-                error.context(format_args!("line {}", property.line)).at_record(property.line)
+                error
+                    .context(format_args!("line {}", property.line))
+                    .at_record(property.line)
             })?;
         }
-        let new_warnings = loaded.warnings.iter().skip(self.warnings.len()).cloned().collect();
+        let new_warnings = loaded
+            .warnings
+            .iter()
+            .skip(self.warnings.len())
+            .cloned()
+            .collect();
         *self = loaded;
         Ok(new_warnings)
     }
@@ -223,7 +230,11 @@ impl ConfigSet {
 
     fn load(&mut self, property: &Property) -> Result<()> {
         let Property { line, key, value } = property;
-        let topic_line = if self.scope == Scope::Broker { topic_name::split_line(key) } else { None };
+        let topic_line = if self.scope == Scope::Broker {
+            topic_name::split_line(key)
+        } else {
+            None
+        };
         let known = match topic_line {
             Some((_, topic_key)) => Known::of(Scope::Topic, topic_key),
             None => Known::of(self.scope, key),
@@ -251,16 +262,30 @@ impl ConfigSet {
             }
             Known::Old(old) => self.warn(Some(*line), key, old.warning(key)),
             Known::Cluster => {}
-            Known::Unknown => self.warn(Some(*line), key, unknown(self.scope, key).message().to_string()),
+            Known::Unknown => self.warn(
+                Some(*line),
+                key,
+                unknown(self.scope, key).message().to_string(),
+            ),
         }
         Ok(())
     }
 
     /// Parses a value; `written` is the key with which warnings are filed.
-    fn parse(&mut self, row: &KeyDef, written: &str, value: &str, line: Option<usize>) -> Result<Value> {
+    fn parse(
+        &mut self,
+        row: &KeyDef,
+        written: &str,
+        value: &str,
+        line: Option<usize>,
+    ) -> Result<Value> {
         let parsed = parse(row, value)?;
         if parsed.dropped_duplicates {
-            self.warn(line, written, format!("{written} has duplicate items; the first of each is kept"));
+            self.warn(
+                line,
+                written,
+                format!("{written} has duplicate items; the first of each is kept"),
+            );
         }
         Ok(parsed.value)
     }
@@ -268,7 +293,11 @@ impl ConfigSet {
     /// Keeps a warning, once.
     fn warn(&mut self, line: Option<usize>, key: &str, text: String) {
         if self.warned.insert(text.clone()) {
-            self.warnings.push(ConfigWarning { line, key: key.to_string(), text });
+            self.warnings.push(ConfigWarning {
+                line,
+                key: key.to_string(),
+                text,
+            });
         }
     }
 
@@ -281,8 +310,9 @@ impl ConfigSet {
         if topic_name::is_valid(topic) {
             return Ok(());
         }
-        let text =
-            format!("topic name {topic:?} must be 1 to 249 of a-z, A-Z, 0-9, '.', '_', '-', and not . or ..");
+        let text = format!(
+            "topic name {topic:?} must be 1 to 249 of a-z, A-Z, 0-9, '.', '_', '-', and not . or .."
+        );
         Err(Error::new(ErrorKind::InvalidTopic, text))
     }
 
@@ -309,6 +339,9 @@ fn is_probably_utf8(value: &str) -> bool {
     if value.is_ascii() {
         return false;
     }
-    let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+    let bytes: Option<Vec<u8>> = value
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).ok())
+        .collect();
     bytes.is_some_and(|bytes| std::str::from_utf8(&bytes).is_ok())
 }

@@ -27,12 +27,17 @@ pub(super) fn advice(scope: Scope, key: &str) -> String {
         },
         (Scope::Topic, Some(_)) => match topic_key_of(key) {
             Some(topic_key) => format!("it is a broker key: the topic key is {topic_key}"),
-            None => format!("it is a broker key; the nearest topic key is {}", nearest(scope, key).0),
+            None => format!(
+                "it is a broker key; the nearest topic key is {}",
+                nearest(scope, key).0
+            ),
         },
-        (Scope::Broker, None) if key.starts_with(topic_name::PREFIX) => match nearest_topic_line(key) {
-            Some(line) => format!("the nearest known one is {line}"),
-            None => "after topic. it needs the name of a topic and a topic key".to_string(),
-        },
+        (Scope::Broker, None) if key.starts_with(topic_name::PREFIX) => {
+            match nearest_topic_line(key) {
+                Some(line) => format!("the nearest known one is {line}"),
+                None => "after topic. it needs the name of a topic and a topic key".to_string(),
+            }
+        }
         _ => format!("the nearest known one is {}", nearest(scope, key).0),
     }
 }
@@ -40,7 +45,10 @@ pub(super) fn advice(scope: Scope, key: &str) -> String {
 /// The topic key that a broker key gives the default of.
 pub(super) fn topic_key_of(broker_key: &str) -> Option<&'static str> {
     let gives = |key: &KeyDef| key.synonyms.iter().any(|synonym| synonym.key == broker_key);
-    table(Scope::Topic).iter().find(|key| gives(key)).map(|key| key.name)
+    table(Scope::Topic)
+        .iter()
+        .find(|key| gives(key))
+        .map(|key| key.name)
 }
 
 /// The known key with the fewest edits to this one, and their number.

@@ -37,13 +37,31 @@ mod tests {
     #[test]
     fn the_longest_key_that_leaves_a_name_is_taken() {
         for (line, expect) in [
-            ("topic.a.delete.retention.ms", Some(("a", "delete.retention.ms"))),
+            (
+                "topic.a.delete.retention.ms",
+                Some(("a", "delete.retention.ms")),
+            ),
             ("topic.a.retention.ms", Some(("a", "retention.ms"))),
-            ("topic.delete.retention.ms", Some(("delete", "retention.ms"))),
-            ("topic.a.b-c_D.9.local.retention.bytes", Some(("a.b-c_D.9", "local.retention.bytes"))),
-            ("topic.a.internal.segment.bytes", Some(("a", "internal.segment.bytes"))),
-            ("topic.internal.segment.bytes", Some(("internal", "segment.bytes"))),
-            ("topic.a.message.format.version", Some(("a", "message.format.version"))),
+            (
+                "topic.delete.retention.ms",
+                Some(("delete", "retention.ms")),
+            ),
+            (
+                "topic.a.b-c_D.9.local.retention.bytes",
+                Some(("a.b-c_D.9", "local.retention.bytes")),
+            ),
+            (
+                "topic.a.internal.segment.bytes",
+                Some(("a", "internal.segment.bytes")),
+            ),
+            (
+                "topic.internal.segment.bytes",
+                Some(("internal", "segment.bytes")),
+            ),
+            (
+                "topic.a.message.format.version",
+                Some(("a", "message.format.version")),
+            ),
             ("topic...retention.ms", None),
             ("topic....retention.ms", None),
             ("topic..a.retention.ms", Some((".a", "retention.ms"))),

@@ -54,12 +54,24 @@ pub(super) fn parse(key: &KeyDef, text: &str) -> Result<Parsed> {
         ));
     }
     let trimmed = text.trim_matches(|c: char| c <= ' ');
-    let not_a_number = || invalid(key, text, format_args!("Not a number of type {}", key.value_type));
+    let not_a_number = || {
+        invalid(
+            key,
+            text,
+            format_args!("Not a number of type {}", key.value_type),
+        )
+    };
     let mut dropped_duplicates = false;
     let value = match key.value_type {
         ValueType::Boolean if trimmed.eq_ignore_ascii_case("true") => Value::Boolean(true),
         ValueType::Boolean if trimmed.eq_ignore_ascii_case("false") => Value::Boolean(false),
-        ValueType::Boolean => return Err(invalid(key, text, "Expected value to be either true or false")),
+        ValueType::Boolean => {
+            return Err(invalid(
+                key,
+                text,
+                "Expected value to be either true or false",
+            ));
+        }
         ValueType::Int => Value::Int(trimmed.parse().map_err(|_| not_a_number())?),
         ValueType::Long => Value::Long(trimmed.parse().map_err(|_| not_a_number())?),
         ValueType::Double => Value::Double(parse_double(trimmed).ok_or_else(not_a_number)?),
@@ -75,7 +87,10 @@ pub(super) fn parse(key: &KeyDef, text: &str) -> Result<Parsed> {
         }
     };
     check(key, &value)?;
-    Ok(Parsed { value, dropped_duplicates })
+    Ok(Parsed {
+        value,
+        dropped_duplicates,
+    })
 }
 
 /// Checks a value against its key's rule.
@@ -95,20 +110,26 @@ pub(super) fn check(key: &KeyDef, value: &Value) -> Result<()> {
             Some(share) if share > 0.0 && share <= 1.0 => None,
             _ => Some("Value must be greater than 0 and no more than 1".to_string()),
         },
-        (Rule::OneOf(names), Value::String(text)) => {
-            (!names.contains(&text.as_str())).then(|| format!("String must be one of: {}", names.join(", ")))
-        }
-        (Rule::NonEmpty, Value::String(text)) => {
-            text.is_empty().then(|| "String must be non-empty".to_string())
-        }
+        (Rule::OneOf(names), Value::String(text)) => (!names.contains(&text.as_str()))
+            .then(|| format!("String must be one of: {}", names.join(", "))),
+        (Rule::NonEmpty, Value::String(text)) => text
+            .is_empty()
+            .then(|| "String must be non-empty".to_string()),
         (Rule::NeverTrue(reason), Value::Boolean(true)) => {
-            return Err(Error::new(ErrorKind::InvalidConfig, format!("{}: {reason}", key.name)));
+            return Err(Error::new(
+                ErrorKind::InvalidConfig,
+                format!("{}: {reason}", key.name),
+            ));
         }
         (Rule::SomeItems | Rule::Items | Rule::ItemsOf(_), Value::List(items)) => {
             return check_list(key, items);
         }
         (Rule::Replicas, Value::List(items)) => {
-            return if is_replica_list(items) { Ok(()) } else { Err(not_replicas(key, items)) };
+            return if is_replica_list(items) {
+                Ok(())
+            } else {
+                Err(not_replicas(key, items))
+            };
         }
         _ => None,
     };
@@ -119,10 +140,16 @@ pub(super) fn check(key: &KeyDef, value: &Value) -> Result<()> {
 }
 
 fn check_list(key: &KeyDef, items: &[String]) -> Result<()> {
-    let of_list =
-        |text: &str| Error::new(ErrorKind::InvalidConfig, format!("Configuration '{}' {text}", key.name));
+    let of_list = |text: &str| {
+        Error::new(
+            ErrorKind::InvalidConfig,
+            format!("Configuration '{}' {text}", key.name),
+        )
+    };
     if items.is_empty() && key.rule == Rule::SomeItems {
-        return Err(of_list("must not be empty. Valid values include: any non-empty value"));
+        return Err(of_list(
+            "must not be empty. Valid values include: any non-empty value",
+        ));
     }
     for item in items {
         if item.is_empty() {
@@ -131,7 +158,11 @@ fn check_list(key: &KeyDef, items: &[String]) -> Result<()> {
         if let Rule::ItemsOf(names) = key.rule
             && !names.contains(&item.as_str())
         {
-            return Err(invalid(key, item, format_args!("String must be one of: {}", names.join(", "))));
+            return Err(invalid(
+                key,
+                item,
+                format_args!("String must be one of: {}", names.join(", ")),
+            ));
         }
     }
     Ok(())
@@ -140,8 +171,15 @@ fn check_list(key: &KeyDef, items: &[String]) -> Result<()> {
 /// `*` alone, or pairs of a partition and a broker. Empty items count for nothing, as in Kafka.
 fn is_replica_list(items: &[String]) -> bool {
     let is_id = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_pair = |item: &str| item.split_once(':').is_some_and(|(p, b)| is_id(p) && is_id(b));
-    let items: Vec<&str> = items.iter().map(String::as_str).filter(|item| !item.is_empty()).collect();
+    let is_pair = |item: &str| {
+        item.split_once(':')
+            .is_some_and(|(p, b)| is_id(p) && is_id(b))
+    };
+    let items: Vec<&str> = items
+        .iter()
+        .map(String::as_str)
+        .filter(|item| !item.is_empty())
+        .collect();
     items == ["*"] || items.into_iter().all(is_pair)
 }
 
@@ -155,7 +193,10 @@ fn not_replicas(key: &KeyDef, items: &[String]) -> Error {
 }
 
 fn invalid(key: &KeyDef, value: impl fmt::Display, text: impl fmt::Display) -> Error {
-    let message = format!("Invalid value {value} for configuration {}: {text}", key.name);
+    let message = format!(
+        "Invalid value {value} for configuration {}: {text}",
+        key.name
+    );
     Error::new(ErrorKind::InvalidConfig, message)
 }
 
@@ -172,7 +213,10 @@ fn number(value: &Value) -> Option<f64> {
 
 /// Whether Kafka would ask a config provider: `${name:key}` somewhere in the text.
 fn has_provider(text: &str) -> bool {
-    text.split("${").skip(1).any(|rest| rest.split_once('}').is_some_and(|(inside, _)| inside.contains(':')))
+    text.split("${").skip(1).any(|rest| {
+        rest.split_once('}')
+            .is_some_and(|(inside, _)| inside.contains(':'))
+    })
 }
 
 /// Items between commas, without the blanks around them; an empty text is the empty list.
@@ -181,12 +225,18 @@ fn split_list(trimmed: &str) -> Vec<String> {
         return Vec::new();
     }
     let blanks = |c: char| matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r');
-    trimmed.split(',').map(|item| item.trim_matches(blanks).to_string()).collect()
+    trimmed
+        .split(',')
+        .map(|item| item.trim_matches(blanks).to_string())
+        .collect()
 }
 
 fn distinct(items: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
-    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
+    items
+        .into_iter()
+        .filter(|item| seen.insert(item.clone()))
+        .collect()
 }
 
 /// A number as Java's `Double` reads it: with an optional `f` or `d` at its end, `NaN` and `Infinity` spelled so.
@@ -195,14 +245,23 @@ fn parse_double(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     match unsigned {
         "NaN" => return Some(f64::NAN),
-        "Infinity" => return Some(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }),
+        "Infinity" => {
+            return Some(if text.starts_with('-') {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            });
+        }
         _ => {}
     }
     // Rust reads names like "inf" too; of Java's numbers the first character is a digit or the point.
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
-    text.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(text).parse().ok()
+    text.strip_suffix(['f', 'F', 'd', 'D'])
+        .unwrap_or(text)
+        .parse()
+        .ok()
 }
 
 /// A number as Java's `Double` prints it.
@@ -246,18 +305,29 @@ mod tests {
             ("-0.0", -0.0, "-0.0"),
         ] {
             let parsed = parse_double(text).unwrap();
-            assert_eq!((parsed, java_double(parsed)), (value, printed.to_string()), "{text}");
+            assert_eq!(
+                (parsed, java_double(parsed)),
+                (value, printed.to_string()),
+                "{text}"
+            );
         }
         assert!(parse_double("NaN").is_some_and(f64::is_nan));
-        for text in ["inf", "nan", "infinity", "INFINITY", "", "+", ".", "5e", "1_0", "f", "0x1p-1", "0.5ff"]
-        {
+        for text in [
+            "inf", "nan", "infinity", "INFINITY", "", "+", ".", "5e", "1_0", "f", "0x1p-1", "0.5ff",
+        ] {
             assert_eq!(parse_double(text), None, "{text}");
         }
     }
 
     #[test]
     fn only_a_complete_provider_reference_counts_as_one() {
-        for text in ["${file:/x:y}", "a${env:B}c", "${x}${y:z}", "${:}", "${${a:b}"] {
+        for text in [
+            "${file:/x:y}",
+            "a${env:B}c",
+            "${x}${y:z}",
+            "${:}",
+            "${${a:b}",
+        ] {
             assert!(has_provider(text), "{text}");
         }
         for text in ["", "${x}", "$ {a:b}", "${a:b", "a:b}", "{a:b}"] {

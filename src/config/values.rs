@@ -24,7 +24,9 @@ impl Values {
 
     /// The value that was set, or the default.
     pub(super) fn effective(&self, key: &KeyDef) -> Value {
-        self.get(key.name).cloned().unwrap_or_else(|| key.default_value())
+        self.get(key.name)
+            .cloned()
+            .unwrap_or_else(|| key.default_value())
     }
 
     /// The same, as the type of the key.
@@ -39,14 +41,18 @@ impl Values {
 
     /// Takes over everything that is set in `other`.
     pub(super) fn overlay(&mut self, other: &Self) {
-        self.0.extend(other.0.iter().map(|(key, value)| (*key, value.clone())));
+        self.0
+            .extend(other.0.iter().map(|(key, value)| (*key, value.clone())));
     }
 
     /// The topic values that these broker values give: of each topic key the first synonym that is set (config.md 4).
     /// They are not checked, since the cross-key checks come first.
     pub(super) fn to_topic_values(&self) -> Self {
-        let of_key =
-            |key: &KeyDef| key.synonyms.iter().find_map(|synonym| convert(synonym, self.get(synonym.key)?));
+        let of_key = |key: &KeyDef| {
+            key.synonyms
+                .iter()
+                .find_map(|synonym| convert(synonym, self.get(synonym.key)?))
+        };
         let mut topic = Self::default();
         for key in TOPIC_KEYS {
             if let Some(value) = of_key(key) {

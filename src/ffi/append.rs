@@ -5,14 +5,15 @@ use std::ffi::c_void;
 use parking_lot::Mutex;
 
 use super::args::{
-    array, bytes, check_flags, check_int_len, check_output, check_required, check_reserved, copy_growable,
-    read_input,
+    array, bytes, check_flags, check_int_len, check_output, check_required, check_reserved,
+    copy_growable, read_input,
 };
 use super::constants::*;
 use super::guard::{guard, panic_if_told};
 use super::handles::{self, Access};
 use super::types::{
-    klog_append_options, klog_append_result, klog_error, klog_header, klog_log, klog_record, klog_status,
+    klog_append_options, klog_append_result, klog_error, klog_header, klog_log, klog_record,
+    klog_status,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::builder::BatchBuilder;
@@ -105,7 +106,11 @@ pub extern "C" fn klog_append_packed(
             let now = open.log.now();
             let result = with_builder(|builder| {
                 while let Some(record) = reader.next_record()? {
-                    let timestamp = if record.timestamp.0 == TIMESTAMP_NOW { now } else { record.timestamp };
+                    let timestamp = if record.timestamp.0 == TIMESTAMP_NOW {
+                        now
+                    } else {
+                        record.timestamp
+                    };
                     builder.push(timestamp, record.key, record.value, record.headers)?;
                 }
                 open.log.append(builder, &options)
@@ -167,8 +172,11 @@ pub extern "C" fn klog_append_one(
         let key = nullable(key, key_len as u64, "key", 0)?;
         let value = nullable(value, value_len as u64, "value", 0)?;
         handles::with_log(call, log, Access::Change, |open| {
-            let timestamp =
-                if timestamp_ms == TIMESTAMP_NOW { open.log.now() } else { TimestampMs(timestamp_ms) };
+            let timestamp = if timestamp_ms == TIMESTAMP_NOW {
+                open.log.now()
+            } else {
+                TimestampMs(timestamp_ms)
+            };
             let result = with_builder(|builder| {
                 builder.push(timestamp, key, value, [].into_iter())?;
                 open.log.append(builder, &AppendOptions::default())
@@ -183,7 +191,10 @@ pub extern "C" fn klog_append_one(
 }
 
 /// Checks options and the place of the result, before the handle is looked at.
-fn prepare(opts: *const klog_append_options, out: *mut klog_append_result) -> Result<AppendOptions> {
+fn prepare(
+    opts: *const klog_append_options,
+    out: *mut klog_append_result,
+) -> Result<AppendOptions> {
     if !out.is_null() {
         check_output(out, "out")?;
     }
@@ -191,12 +202,18 @@ fn prepare(opts: *const klog_append_options, out: *mut klog_append_result) -> Re
 }
 
 fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
-    let known =
-        KLOG_APPEND_HAS_PRODUCER | KLOG_APPEND_HAS_EPOCH | KLOG_APPEND_ANY_EPOCH | KLOG_APPEND_IF_LOG_END;
+    let known = KLOG_APPEND_HAS_PRODUCER
+        | KLOG_APPEND_HAS_EPOCH
+        | KLOG_APPEND_ANY_EPOCH
+        | KLOG_APPEND_IF_LOG_END;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
-    let unsupported =
-        |what: &str| Err(Error::new(ErrorKind::Unsupported, format!("{what} is not supported yet")));
+    let unsupported = |what: &str| {
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{what} is not supported yet"),
+        ))
+    };
     if options.flags & KLOG_APPEND_HAS_PRODUCER != 0 {
         return unsupported("appending with a producer id");
     }
@@ -240,7 +257,11 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     let any_epoch = options.flags & KLOG_APPEND_ANY_EPOCH != 0;
     Ok(AppendOptions {
         leader_epoch: has_epoch.then_some(LeaderEpoch(options.leader_epoch)),
-        epoch_rule: if any_epoch { LeaderEpochRule::TakeAny } else { LeaderEpochRule::RefuseOlder },
+        epoch_rule: if any_epoch {
+            LeaderEpochRule::TakeAny
+        } else {
+            LeaderEpochRule::RefuseOlder
+        },
         codec,
         level: Some(options.compression_level).filter(|&level| level != 0),
         durability,
@@ -254,14 +275,21 @@ fn push_record(
     now: TimestampMs,
 ) -> Result<()> {
     let read_bits = KLOG_RECORD_TRANSACTIONAL | KLOG_RECORD_LOG_APPEND_TIME;
-    let wrong = |what: String| Error::invalid_argument(format!("record {index}: {what}")).at_record(index);
+    let wrong =
+        |what: String| Error::invalid_argument(format!("record {index}: {what}")).at_record(index);
     if record.flags & KLOG_RECORD_CONTROL != 0 {
         return Err(wrong("a control record cannot be appended".to_owned()));
     }
     if record.flags & !(KLOG_RECORD_HAS_TIMESTAMP | read_bits) != 0 || record.reserved != 0 {
-        return Err(wrong(format!("unknown flags {:#x} or a reserved field that is not 0", record.flags)));
+        return Err(wrong(format!(
+            "unknown flags {:#x} or a reserved field that is not 0",
+            record.flags
+        )));
     }
-    let timestamp = match (record.flags & KLOG_RECORD_HAS_TIMESTAMP != 0, record.timestamp_ms) {
+    let timestamp = match (
+        record.flags & KLOG_RECORD_HAS_TIMESTAMP != 0,
+        record.timestamp_ms,
+    ) {
         (true, TIMESTAMP_NOW) | (false, 0 | TIMESTAMP_NOW) => now,
         (true, timestamp) => TimestampMs(timestamp),
         (false, timestamp) => {
@@ -291,12 +319,19 @@ fn header<'a>(header: &klog_header) -> Header<'a> {
 }
 
 /// Bytes that may be null: then their length is 0.
-fn nullable<'a>(pointer: *const c_void, len: u64, name: &str, index: usize) -> Result<Option<&'a [u8]>> {
+fn nullable<'a>(
+    pointer: *const c_void,
+    len: u64,
+    name: &str,
+    index: usize,
+) -> Result<Option<&'a [u8]>> {
     let len = check_int_len(len, name, index)?;
     if pointer.is_null() && len == 0 {
         return Ok(None);
     }
-    bytes(pointer, len, name).map(Some).map_err(|e| e.at_record(index))
+    bytes(pointer, len, name)
+        .map(Some)
+        .map_err(|e| e.at_record(index))
 }
 
 fn give_result(out: *mut klog_append_result, result: &AppendResult) {

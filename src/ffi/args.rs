@@ -98,7 +98,11 @@ pub(crate) fn read_input<T: Growable>(pointer: *const T) -> Result<T> {
     let extra = size as usize - size_of::<T>();
     // SAFETY: the struct has `size` bytes, at least as many as `T`; see above.
     let tail = unsafe {
-        std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut value).cast::<u8>(), size_of::<T>());
+        std::ptr::copy_nonoverlapping(
+            pointer.cast::<u8>(),
+            (&raw mut value).cast::<u8>(),
+            size_of::<T>(),
+        );
         std::slice::from_raw_parts(pointer.cast::<u8>().add(size_of::<T>()), extra)
     };
     if tail.iter().any(|&b| b != 0) {
@@ -110,7 +114,10 @@ pub(crate) fn read_input<T: Growable>(pointer: *const T) -> Result<T> {
 /// NULL_ARGUMENT, naming the parameter, for a null pointer.
 pub(crate) fn check_required<T>(pointer: *const T, name: &str) -> Result<()> {
     if pointer.is_null() {
-        return Err(Error::new(ErrorKind::NullArgument, format!("{name} is null")));
+        return Err(Error::new(
+            ErrorKind::NullArgument,
+            format!("{name} is null"),
+        ));
     }
     Ok(())
 }
@@ -120,7 +127,10 @@ pub(crate) fn check_flags(flags: u32, known: u32, name: &str) -> Result<()> {
     if flags & !known == 0 {
         return Ok(());
     }
-    Err(Error::invalid_argument(format!("{name} has unknown bits: {:#x}", flags & !known)))
+    Err(Error::invalid_argument(format!(
+        "{name} has unknown bits: {:#x}",
+        flags & !known
+    )))
 }
 
 /// INVALID_ARGUMENT for a reserved field that is not zero.
@@ -128,7 +138,9 @@ pub(crate) fn check_reserved(fields: &[u64], name: &str) -> Result<()> {
     if fields.iter().all(|&field| field == 0) {
         return Ok(());
     }
-    Err(Error::invalid_argument(format!("a reserved field of {name} is not 0")))
+    Err(Error::invalid_argument(format!(
+        "a reserved field of {name} is not 0"
+    )))
 }
 
 /// The bytes that a caller gave; null only with length 0. They live as long as the call.
@@ -162,7 +174,9 @@ pub(crate) fn array<'a, T>(pointer: *const T, count: usize, name: &str) -> Resul
     check_required(pointer, name)?;
     check_len(count.saturating_mul(size_of::<T>()), name)?;
     if !pointer.is_aligned() {
-        return Err(Error::invalid_argument(format!("{name} is not aligned for its type")));
+        return Err(Error::invalid_argument(format!(
+            "{name} is not aligned for its type"
+        )));
     }
     // SAFETY: not null, aligned, and the header requires `count` readable elements there during the call.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
@@ -176,7 +190,9 @@ pub(crate) fn array_mut<'a, T>(pointer: *mut T, count: usize, name: &str) -> Res
     check_required(pointer, name)?;
     check_len(count.saturating_mul(size_of::<T>()), name)?;
     if !pointer.is_aligned() {
-        return Err(Error::invalid_argument(format!("{name} is not aligned for its type")));
+        return Err(Error::invalid_argument(format!(
+            "{name} is not aligned for its type"
+        )));
     }
     // SAFETY: not null, aligned, and the header requires `count` writable elements that nobody else touches meanwhile.
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
@@ -232,7 +248,10 @@ pub(crate) fn path(pointer: *const c_char, len: usize, name: &str) -> Result<Pat
     use std::os::unix::ffi::OsStrExt;
     let bytes = text_bytes(pointer, len, name)?;
     if let Some(at) = bytes.iter().position(|&b| b == 0) {
-        return Err(Error::invalid_argument(format!("{name} has a NUL at byte {at}")).at_position(at as u64));
+        return Err(
+            Error::invalid_argument(format!("{name} has a NUL at byte {at}"))
+                .at_position(at as u64),
+        );
     }
     if bytes.is_empty() {
         return Err(Error::invalid_argument(format!("{name} is empty")));
@@ -241,7 +260,12 @@ pub(crate) fn path(pointer: *const c_char, len: usize, name: &str) -> Result<Pat
 }
 
 /// Gives a text to the caller: its length to `needed`, the text and a NUL to `out` if they fit.
-pub(crate) fn give_text(text: &str, out: *mut c_char, cap: usize, needed: *mut usize) -> Result<()> {
+pub(crate) fn give_text(
+    text: &str,
+    out: *mut c_char,
+    cap: usize,
+    needed: *mut usize,
+) -> Result<()> {
     let with_nul = text.len() + 1;
     if !needed.is_null() {
         // SAFETY: not null, and the header requires a size_t there.
@@ -266,11 +290,18 @@ pub(crate) fn give_text(text: &str, out: *mut c_char, cap: usize, needed: *mut u
 
 /// A `size_t` of a struct's `u64` field.
 pub(crate) fn size(value: u64, name: &str) -> Result<usize> {
-    if value == u64::MAX { Ok(NTS) } else { usize::try_from(value).map_err(|_| too_large(value, name)) }
+    if value == u64::MAX {
+        Ok(NTS)
+    } else {
+        usize::try_from(value).map_err(|_| too_large(value, name))
+    }
 }
 
 fn too_large(value: u64, name: &str) -> Error {
-    Error::new(ErrorKind::TooLarge, format!("{name} is {value}, more than memory"))
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("{name} is {value}, more than memory"),
+    )
 }
 
 /// Checks the length of one key, value or header: Kafka's length field is an int.

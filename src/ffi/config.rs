@@ -15,22 +15,34 @@ use crate::error::{Error, ErrorKind};
 /// Thread class T2, cost class C1. out is required, null on failure; err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
-pub extern "C" fn klog_config_create(kind: u32, out: *mut klog_config, err: *mut klog_error) -> klog_status {
+pub extern "C" fn klog_config_create(
+    kind: u32,
+    out: *mut klog_config,
+    err: *mut klog_error,
+) -> klog_status {
     guard("klog_config_create", err, |_| {
         check_required(out, "out")?;
         let made = match kind {
             KLOG_CONFIG_BROKER => Ok(ConfigSet::broker()),
             KLOG_CONFIG_TOPIC => Ok(ConfigSet::topic()),
-            other => {
-                Err(Error::invalid_argument(format!("kind {other} is none of the KLOG_CONFIG_ constants")))
-            }
+            other => Err(Error::invalid_argument(format!(
+                "kind {other} is none of the KLOG_CONFIG_ constants"
+            ))),
         };
-        put_handle(out, made.and_then(handles::add_config), klog_config { id: 0 })
+        put_handle(
+            out,
+            made.and_then(handles::add_config),
+            klog_config { id: 0 },
+        )
     })
 }
 
 /// Writes a new handle, or the null handle with the failure.
-pub(crate) fn put_handle<H>(out: *mut H, made: crate::error::Result<H>, null: H) -> crate::error::Result<()> {
+pub(crate) fn put_handle<H>(
+    out: *mut H,
+    made: crate::error::Result<H>,
+    null: H,
+) -> crate::error::Result<()> {
     let (handle, answer) = match made {
         Ok(handle) => (handle, Ok(())),
         Err(e) => (null, Err(e)),
@@ -151,5 +163,7 @@ pub extern "C" fn klog_config_describe(
 /// Thread class T2, cost class C1.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_config_close(config: klog_config) -> klog_status {
-    guard("klog_config_close", std::ptr::null_mut(), |_| handles::remove(Kind::Config, config.id).map(drop))
+    guard("klog_config_close", std::ptr::null_mut(), |_| {
+        handles::remove(Kind::Config, config.id).map(drop)
+    })
 }

@@ -10,8 +10,8 @@ use super::guard::guard;
 use super::handles::{self, Access, Kind, OpenCursor};
 use super::read::{check_read_options, offsets_of};
 use super::types::{
-    klog_cursor, klog_error, klog_header, klog_log, klog_read_options, klog_read_result, klog_record,
-    klog_status,
+    klog_cursor, klog_error, klog_header, klog_log, klog_read_options, klog_read_result,
+    klog_record, klog_status,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::TimestampType;
@@ -57,8 +57,12 @@ pub extern "C" fn klog_cursor_open(
                     0 => usize::MAX,
                     limit => limit as usize,
                 };
-                let open_cursor =
-                    OpenCursor { cursor, log: Arc::clone(&open.log), max_records, headers: Vec::new() };
+                let open_cursor = OpenCursor {
+                    cursor,
+                    log: Arc::clone(&open.log),
+                    max_records,
+                    headers: Vec::new(),
+                };
                 handles::add_cursor(open_cursor, Arc::clone(&open.poison))
             })
         })();
@@ -87,12 +91,20 @@ pub extern "C" fn klog_cursor_next(
         let places = array_mut(records, cap, "records")?;
         handles::with_cursor(call, cursor, |open| {
             open.log.check_open()?;
-            let given = open.cursor.next_records(places.len().min(open.max_records))?;
+            let given = open
+                .cursor
+                .next_records(places.len().min(open.max_records))?;
             open.headers.clear();
-            open.headers.extend(given.iter().flat_map(|record| record.headers.map(lend_header)));
+            open.headers.extend(
+                given
+                    .iter()
+                    .flat_map(|record| record.headers.map(lend_header)),
+            );
             let mut headers = open.headers.as_slice();
             for (place, record) in places.iter_mut().zip(given.iter()) {
-                let (own, rest) = headers.split_at_checked(record.headers.len()).unwrap_or_default();
+                let (own, rest) = headers
+                    .split_at_checked(record.headers.len())
+                    .unwrap_or_default();
                 headers = rest;
                 *place = lend(&record, own);
             }
@@ -126,11 +138,16 @@ pub extern "C" fn klog_cursor_next_packed(
             let given = open.cursor.next_records(max)?;
             let total = given.len();
             let first = given.get(0).map(|record| record.offset.0);
-            let first_bytes = given.get(0).map_or(0, |record| PackedWriter::entry_bytes(&record));
+            let first_bytes = given
+                .get(0)
+                .map_or(0, |record| PackedWriter::entry_bytes(&record));
             let mut written = 0;
             let mut used = 0;
             if let Some(mut writer) = PackedWriter::new(buffer, asked) {
-                written = given.iter().take_while(|record| writer.push(record)).count();
+                written = given
+                    .iter()
+                    .take_while(|record| writer.push(record))
+                    .count();
                 used = writer.finish();
             }
             open.cursor.give_back(written);
@@ -165,7 +182,10 @@ fn finish(
     answer.bytes = bytes as u64;
     copy_growable(out, answer);
     if count == 0 {
-        return Err(Error::new(ErrorKind::End, format!("offset {position} is the log end")));
+        return Err(Error::new(
+            ErrorKind::End,
+            format!("offset {position} is the log end"),
+        ));
     }
     Ok(())
 }
@@ -186,20 +206,30 @@ fn lend(record: &Record<'_>, headers: &[klog_header]) -> klog_record {
         (true, KLOG_RECORD_HAS_TIMESTAMP),
         (record.is_control, KLOG_RECORD_CONTROL),
         (record.is_transactional, KLOG_RECORD_TRANSACTIONAL),
-        (record.timestamp_type == TimestampType::LogAppendTime, KLOG_RECORD_LOG_APPEND_TIME),
+        (
+            record.timestamp_type == TimestampType::LogAppendTime,
+            KLOG_RECORD_LOG_APPEND_TIME,
+        ),
     ];
     klog_record {
         key: pointer(record.key),
         key_len: len(record.key),
         value: pointer(record.value),
         value_len: len(record.value),
-        headers: if headers.is_empty() { std::ptr::null() } else { headers.as_ptr() },
+        headers: if headers.is_empty() {
+            std::ptr::null()
+        } else {
+            headers.as_ptr()
+        },
         header_count: headers.len() as u64,
         offset: record.offset.0,
         timestamp_ms: record.timestamp.0,
         leader_epoch: record.leader_epoch.0,
         sequence: record.sequence,
-        flags: bits.iter().filter(|(on, _)| *on).fold(0, |flags, (_, bit)| flags | bit),
+        flags: bits
+            .iter()
+            .filter(|(on, _)| *on)
+            .fold(0, |flags, (_, bit)| flags | bit),
         reserved: 0,
     }
 }
@@ -209,7 +239,11 @@ fn lend(record: &Record<'_>, headers: &[klog_header]) -> klog_record {
 /// Thread class T1, cost class C1. err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
-pub extern "C" fn klog_cursor_seek(cursor: klog_cursor, offset: i64, err: *mut klog_error) -> klog_status {
+pub extern "C" fn klog_cursor_seek(
+    cursor: klog_cursor,
+    offset: i64,
+    err: *mut klog_error,
+) -> klog_status {
     guard("klog_cursor_seek", err, |call| {
         handles::with_cursor(call, cursor, |open| {
             open.log.check_open()?;
@@ -224,5 +258,7 @@ pub extern "C" fn klog_cursor_seek(cursor: klog_cursor, offset: i64, err: *mut k
 /// Thread class T2, cost class C1.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_cursor_close(cursor: klog_cursor) -> klog_status {
-    guard("klog_cursor_close", std::ptr::null_mut(), |_| handles::remove(Kind::Cursor, cursor.id).map(drop))
+    guard("klog_cursor_close", std::ptr::null_mut(), |_| {
+        handles::remove(Kind::Cursor, cursor.id).map(drop)
+    })
 }

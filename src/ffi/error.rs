@@ -17,7 +17,11 @@ pub(crate) fn check(err: *const klog_error) -> Result<(), klog_status> {
         return Ok(());
     }
     let size = growable_size(err);
-    if size < HEAD_BYTES || !size.is_multiple_of(8) { Err(KLOG_ERR_STRUCT_SIZE) } else { Ok(()) }
+    if size < HEAD_BYTES || !size.is_multiple_of(8) {
+        Err(KLOG_ERR_STRUCT_SIZE)
+    } else {
+        Ok(())
+    }
 }
 
 /// Describes a failure in the caller's struct, which may be null, as far as there is room.
@@ -31,8 +35,14 @@ pub(crate) fn fill(err: *mut klog_error, error: &Error) {
     out.flags = flags(error);
     out.partition = error.partition().unwrap_or(-1);
     out.offset = error.offset().unwrap_or(-1);
-    out.position = error.position().and_then(|p| i64::try_from(p).ok()).unwrap_or(-1);
-    out.record_index = error.record_index().and_then(|i| i32::try_from(i).ok()).unwrap_or(-1);
+    out.position = error
+        .position()
+        .and_then(|p| i64::try_from(p).ok())
+        .unwrap_or(-1);
+    out.record_index = error
+        .record_index()
+        .and_then(|i| i32::try_from(i).ok())
+        .unwrap_or(-1);
     let size = growable_size(err) as usize;
     let message_at = std::mem::offset_of!(klog_error, message);
     let path_at = std::mem::offset_of!(klog_error, path);
@@ -40,12 +50,21 @@ pub(crate) fn fill(err: *mut klog_error, error: &Error) {
     // END and BUFFER_TOO_SMALL are no failures: no text is made for them.
     if !matches!(error.kind(), ErrorKind::End | ErrorKind::BufferTooSmall) {
         let message = error.message().as_bytes();
-        let (len, cut) = put_text(&mut out.message, room(message_at, 448), message, TextCut::AtCharacter);
+        let (len, cut) = put_text(
+            &mut out.message,
+            room(message_at, 448),
+            message,
+            TextCut::AtCharacter,
+        );
         out.message_len = len;
         out.flags |= if cut { KLOG_ERRF_MESSAGE_CUT } else { 0 };
         if let Some(path) = error.path() {
-            let (len, cut) =
-                put_text(&mut out.path, room(path_at, 512), path.as_os_str().as_bytes(), TextCut::Anywhere);
+            let (len, cut) = put_text(
+                &mut out.path,
+                room(path_at, 512),
+                path.as_os_str().as_bytes(),
+                TextCut::Anywhere,
+            );
             out.path_len = len;
             out.flags |= if cut { KLOG_ERRF_PATH_CUT } else { 0 };
         }

@@ -78,8 +78,9 @@ pub(crate) fn guard(
             if let Some(poison) = &*call.poison.borrow() {
                 poison.store(true, Ordering::SeqCst);
             }
-            let text =
-                LAST_PANIC.with_borrow_mut(Option::take).unwrap_or_else(|| "a panic without text".to_owned());
+            let text = LAST_PANIC
+                .with_borrow_mut(Option::take)
+                .unwrap_or_else(|| "a panic without text".to_owned());
             error::fill(
                 err,
                 &Error::new(

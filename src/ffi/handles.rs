@@ -131,16 +131,26 @@ fn add(kind: Kind, object: Object) -> Result<u64> {
         (index, generation + 1)
     } else {
         let index = allocation.used;
-        let block = TABLE.blocks.get(index as usize / BLOCK_SLOTS).ok_or_else(|| {
-            Error::new(ErrorKind::Limit, format!("{index} handles are open or used up; close some"))
-        })?;
+        let block = TABLE
+            .blocks
+            .get(index as usize / BLOCK_SLOTS)
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Limit,
+                    format!("{index} handles are open or used up; close some"),
+                )
+            })?;
         block.get_or_init(|| (0..BLOCK_SLOTS).map(|_| Slot::default()).collect());
         allocation.used += 1;
         (index, 1)
     };
     allocation.open += 1;
     let id = ((kind as u64) << 56) | (generation << 32) | u64::from(index);
-    let entry = Arc::new(Entry { id, forks: FORKS.load(Ordering::SeqCst), object });
+    let entry = Arc::new(Entry {
+        id,
+        forks: FORKS.load(Ordering::SeqCst),
+        object,
+    });
     if let Some(slot) = slot_of(u64::from(index)) {
         slot.entry.store(Some(entry));
     }
@@ -150,10 +160,14 @@ fn add(kind: Kind, object: Object) -> Result<u64> {
 /// The object of an id, as long as the caller holds it. Errors in the order of c-abi.md 1.2.5.
 fn find(kind: Kind, id: u64) -> Result<Arc<Entry>> {
     check_kind(kind, id)?;
-    let entry =
-        slot_of(id & 0xffff_ffff).and_then(|slot| slot.entry.load_full()).filter(|entry| entry.id == id);
+    let entry = slot_of(id & 0xffff_ffff)
+        .and_then(|slot| slot.entry.load_full())
+        .filter(|entry| entry.id == id);
     let entry = entry.ok_or_else(|| {
-        Error::new(ErrorKind::StaleHandle, format!("the {kind:?} handle {id:#x} was closed, or never opened"))
+        Error::new(
+            ErrorKind::StaleHandle,
+            format!("the {kind:?} handle {id:#x} was closed, or never opened"),
+        )
     })?;
     if entry.forks != FORKS.load(Ordering::SeqCst) {
         return Err(Error::new(
@@ -166,10 +180,16 @@ fn find(kind: Kind, id: u64) -> Result<Arc<Entry>> {
 
 fn check_kind(kind: Kind, id: u64) -> Result<()> {
     if id == 0 {
-        return Err(Error::new(ErrorKind::NullHandle, format!("the {kind:?} handle is null")));
+        return Err(Error::new(
+            ErrorKind::NullHandle,
+            format!("the {kind:?} handle is null"),
+        ));
     }
     if id >> 56 != kind as u64 {
-        return Err(Error::new(ErrorKind::WrongKind, format!("the handle {id:#x} is no {kind:?} handle")));
+        return Err(Error::new(
+            ErrorKind::WrongKind,
+            format!("the handle {id:#x} is no {kind:?} handle"),
+        ));
     }
     Ok(())
 }
@@ -194,10 +214,18 @@ impl Taken {
 /// Ends a handle: later calls with it are STALE_HANDLE.
 pub(crate) fn remove(kind: Kind, id: u64) -> Result<Removed> {
     check_kind(kind, id)?;
-    let stale =
-        || Error::new(ErrorKind::StaleHandle, format!("the {kind:?} handle {id:#x} was closed before"));
+    let stale = || {
+        Error::new(
+            ErrorKind::StaleHandle,
+            format!("the {kind:?} handle {id:#x} was closed before"),
+        )
+    };
     let slot = slot_of(id & 0xffff_ffff).ok_or_else(stale)?;
-    let entry = slot.entry.load_full().filter(|entry| entry.id == id).ok_or_else(stale)?;
+    let entry = slot
+        .entry
+        .load_full()
+        .filter(|entry| entry.id == id)
+        .ok_or_else(stale)?;
     // Of two threads that close at once, one gets the object.
     let before = slot.entry.compare_and_swap(&entry, None);
     if before.as_ref().is_none_or(|b| !Arc::ptr_eq(b, &entry)) {
@@ -243,19 +271,30 @@ fn wrong_object() -> Error {
 }
 
 pub(crate) fn add_config(config: ConfigSet) -> Result<klog_config> {
-    Ok(klog_config { id: add(Kind::Config, Object::Config(Mutex::new(config)))? })
+    Ok(klog_config {
+        id: add(Kind::Config, Object::Config(Mutex::new(config)))?,
+    })
 }
 
 pub(crate) fn add_manager(manager: OpenManager) -> Result<klog_manager> {
-    Ok(klog_manager { id: add(Kind::Manager, Object::Manager(manager))? })
+    Ok(klog_manager {
+        id: add(Kind::Manager, Object::Manager(manager))?,
+    })
 }
 
 pub(crate) fn add_log(log: OpenLog) -> Result<klog_log> {
-    Ok(klog_log { id: add(Kind::Log, Object::Log(log))? })
+    Ok(klog_log {
+        id: add(Kind::Log, Object::Log(log))?,
+    })
 }
 
 pub(crate) fn add_cursor(cursor: OpenCursor, poison: Arc<AtomicBool>) -> Result<klog_cursor> {
-    Ok(klog_cursor { id: add(Kind::Cursor, Object::Cursor(Box::new(Mutex::new(cursor)), poison))? })
+    Ok(klog_cursor {
+        id: add(
+            Kind::Cursor,
+            Object::Cursor(Box::new(Mutex::new(cursor)), poison),
+        )?,
+    })
 }
 
 /// BUSY for a second call at the same time on a handle that takes one.

@@ -89,7 +89,10 @@ pub fn layout_hash() -> u64 {
         take(place.field.as_bytes());
         take(&(place.bytes as u64).to_le_bytes());
     }
-    for constant in include_str!("constants.rs").lines().filter(|line| line.starts_with("pub const")) {
+    for constant in include_str!("constants.rs")
+        .lines()
+        .filter(|line| line.starts_with("pub const"))
+    {
         take(constant.as_bytes());
     }
     hash >> 1
@@ -101,7 +104,13 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_specification() {
-        let of = |name: &str| LAYOUT.iter().find(|p| p.of == name && p.field.is_empty()).unwrap().bytes;
+        let of = |name: &str| {
+            LAYOUT
+                .iter()
+                .find(|p| p.of == name && p.field.is_empty())
+                .unwrap()
+                .bytes
+        };
         for (name, bytes) in [
             ("klog_error", 1024),
             ("klog_header", 32),

@@ -4,7 +4,8 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use super::args::{
-    check_flags, check_output, check_required, check_reserved, copy_growable, path, read_input, size, topic,
+    check_flags, check_output, check_required, check_reserved, copy_growable, path, read_input,
+    size, topic,
 };
 use super::config::put_handle;
 use super::constants::*;
@@ -12,7 +13,8 @@ use super::guard::guard;
 use super::handles::{self, Access, Kind, OpenLog};
 use super::manager::absolute;
 use super::types::{
-    klog_error, klog_log, klog_log_info, klog_log_options, klog_manager, klog_status, klog_timestamp_offset,
+    klog_error, klog_log, klog_log_info, klog_log_options, klog_manager, klog_status,
+    klog_timestamp_offset,
 };
 use crate::error::{Error, Result};
 use crate::format::names::{check_partition, check_topic};
@@ -40,16 +42,27 @@ pub extern "C" fn klog_log_open(
         check_required(out, "out")?;
         let made = (|| {
             let options = read_input(opts)?;
-            check_flags(options.flags, KLOG_LOG_CREATE | KLOG_LOG_HAS_TOPIC_ID, "opts.flags")?;
+            check_flags(
+                options.flags,
+                KLOG_LOG_CREATE | KLOG_LOG_HAS_TOPIC_ID,
+                "opts.flags",
+            )?;
             check_reserved(&options.reserved, "opts")?;
             let topic = topic(topic_name, topic_len)?;
             check_topic(topic)?;
             check_partition(partition)?;
             let partition = TopicPartition::new(topic, partition);
-            let access = if options.flags & KLOG_LOG_CREATE == 0 { Access::Look } else { Access::Change };
+            let access = if options.flags & KLOG_LOG_CREATE == 0 {
+                Access::Look
+            } else {
+                Access::Change
+            };
             handles::with_manager(call, manager, access, |open| {
                 let log = open_log(&open.manager, &partition, &options)?;
-                handles::add_log(OpenLog { log, poison: Arc::clone(&open.poison) })
+                handles::add_log(OpenLog {
+                    log,
+                    poison: Arc::clone(&open.poison),
+                })
             })
         })();
         put_handle(out, made, klog_log { id: 0 })
@@ -64,10 +77,14 @@ fn open_log(
     let topic_id = (options.flags & KLOG_LOG_HAS_TOPIC_ID != 0).then_some(Uuid(options.topic_id));
     let overrides = match options.config.id {
         0 => None,
-        _ => Some(handles::with_config(options.config, |set| set.topic_overrides())?),
+        _ => Some(handles::with_config(options.config, |set| {
+            set.topic_overrides()
+        })?),
     };
     // Checked before anything is made.
-    let config = overrides.map(|o| manager.config().topic_defaults.overlaid(&o)).transpose()?;
+    let config = overrides
+        .map(|o| manager.config().topic_defaults.overlaid(&o))
+        .transpose()?;
     let log = if options.flags & KLOG_LOG_CREATE == 0 {
         let log = manager.log(partition)?;
         if let Some(id) = topic_id {
@@ -78,7 +95,11 @@ fn open_log(
         let dir = if options.dir.is_null() && options.dir_len == 0 {
             None
         } else {
-            Some(absolute(&path(options.dir, size(options.dir_len, "opts.dir_len")?, "opts.dir")?)?)
+            Some(absolute(&path(
+                options.dir,
+                size(options.dir_len, "opts.dir_len")?,
+                "opts.dir",
+            )?)?)
         };
         manager.get_or_create_log(partition, &CreateOptions { topic_id, dir })?
     };
@@ -124,7 +145,11 @@ pub extern "C" fn klog_log_get_info(
                 out,
                 klog_log_info {
                     struct_size: 0,
-                    flags: if info.topic_id.is_some() { KLOG_LOG_HAS_TOPIC_ID } else { 0 },
+                    flags: if info.topic_id.is_some() {
+                        KLOG_LOG_HAS_TOPIC_ID
+                    } else {
+                        0
+                    },
                     partition: open.log.partition().partition,
                     latest_epoch: info.latest_epoch.map_or(-1, |epoch| epoch.0),
                     topic_id: info.topic_id.unwrap_or(Uuid::ZERO).0,
@@ -170,7 +195,9 @@ pub extern "C" fn klog_offset_for_timestamp(
                     flags: 0,
                     timestamp_ms: found.map_or(-1, |f| f.timestamp.0),
                     offset: found.map_or(-1, |f| f.offset.0),
-                    leader_epoch: found.and_then(|f| f.leader_epoch).map_or(-1, |epoch| epoch.0),
+                    leader_epoch: found
+                        .and_then(|f| f.leader_epoch)
+                        .map_or(-1, |epoch| epoch.0),
                     reserved0: 0,
                 },
             );
@@ -194,11 +221,17 @@ pub extern "C" fn klog_flush(
     guard("klog_flush", err, |call| {
         check_flags(flags, 0, "flags")?;
         if upto_offset < -1 {
-            return Err(Error::invalid_argument(format!("upto_offset is {upto_offset}, -1 is the log end")));
+            return Err(Error::invalid_argument(format!(
+                "upto_offset is {upto_offset}, -1 is the log end"
+            )));
         }
         handles::with_log(call, log, Access::Change, |open| {
             open.log.check_open()?;
-            if upto_offset == -1 { open.log.flush() } else { open.log.flush_to(Offset(upto_offset)) }
+            if upto_offset == -1 {
+                open.log.flush()
+            } else {
+                open.log.flush_to(Offset(upto_offset))
+            }
         })
     })
 }
@@ -208,7 +241,11 @@ pub extern "C" fn klog_flush(
 /// Thread class T0, cost class C3. new_base_offset and err are nullable.
 #[unsafe(no_mangle)]
 #[must_use]
-pub extern "C" fn klog_roll(log: klog_log, new_base_offset: *mut i64, err: *mut klog_error) -> klog_status {
+pub extern "C" fn klog_roll(
+    log: klog_log,
+    new_base_offset: *mut i64,
+    err: *mut klog_error,
+) -> klog_status {
     guard("klog_roll", err, |call| {
         handles::with_log(call, log, Access::Change, |open| {
             let base = open.log.roll()?;
@@ -226,5 +263,7 @@ pub extern "C" fn klog_roll(log: klog_log, new_base_offset: *mut i64, err: *mut 
 /// Thread class T2, cost class C1.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_log_close(log: klog_log) -> klog_status {
-    guard("klog_log_close", std::ptr::null_mut(), |_| handles::remove(Kind::Log, log.id).map(drop))
+    guard("klog_log_close", std::ptr::null_mut(), |_| {
+        handles::remove(Kind::Log, log.id).map(drop)
+    })
 }

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::args::{
-    array, check_flags, check_output, check_required, check_reserved, copy_growable, give_text, path,
-    read_input, size,
+    array, check_flags, check_output, check_required, check_reserved, copy_growable, give_text,
+    path, read_input, size,
 };
 use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
-use super::types::{klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status};
+use super::types::{
+    klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status,
+};
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, ManualClock, SystemClock};
@@ -37,7 +39,9 @@ pub extern "C" fn klog_manager_open(
     guard("klog_manager_open", err, |_| {
         check_required(opts, "opts")?;
         check_required(out, "out")?;
-        let made = read_input(opts).and_then(|options| open(&options)).and_then(handles::add_manager);
+        let made = read_input(opts)
+            .and_then(|options| open(&options))
+            .and_then(handles::add_manager);
         put_handle(out, made, klog_manager { id: 0 })
     })
 }
@@ -52,7 +56,11 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         ));
     }
     let mut dirs = Vec::new();
-    for &dir in array(options.dirs, size(options.dir_count, "opts.dir_count")?, "opts.dirs")? {
+    for &dir in array(
+        options.dirs,
+        size(options.dir_count, "opts.dir_count")?,
+        "opts.dirs",
+    )? {
         dirs.push(path(dir, super::args::NTS, "a path of opts.dirs")?);
     }
     let config = resolve(options)?;
@@ -72,12 +80,23 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         } else {
             MissingDir::Create
         },
-        clock: clock.clone().map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |c| c as Arc<dyn Clock>),
+        clock: clock.clone().map_or_else(
+            || Arc::new(SystemClock) as Arc<dyn Clock>,
+            |c| c as Arc<dyn Clock>,
+        ),
         recovery_threads: Some(options.recovery_threads as usize).filter(|&threads| threads > 0),
-        broker_epoch: if options.flags & KLOG_OPEN_HAS_BROKER_EPOCH == 0 { -1 } else { options.broker_epoch },
+        broker_epoch: if options.flags & KLOG_OPEN_HAS_BROKER_EPOCH == 0 {
+            -1
+        } else {
+            options.broker_epoch
+        },
         ..ManagerOptions::new(dirs, config)
     })?;
-    Ok(OpenManager { manager: Arc::new(manager), poison: Arc::new(AtomicBool::new(false)), _clock: clock })
+    Ok(OpenManager {
+        manager: Arc::new(manager),
+        poison: Arc::new(AtomicBool::new(false)),
+        _clock: clock,
+    })
 }
 
 fn resolve(options: &klog_manager_options) -> Result<Arc<Resolved>> {
@@ -161,7 +180,8 @@ pub extern "C" fn klog_manager_list(
     err: *mut klog_error,
 ) -> klog_status {
     guard("klog_manager_list", err, |call| {
-        let text = handles::with_manager(call, manager, Access::Look, |open| Ok(list(&open.manager)))?;
+        let text =
+            handles::with_manager(call, manager, Access::Look, |open| Ok(list(&open.manager)))?;
         give_text(&text, buf, cap, needed)
     })
 }
@@ -171,16 +191,30 @@ fn list(manager: &Manager) -> String {
         .logs()
         .iter()
         .map(|log| {
-            let id = log.topic_id().map_or_else(|| "-".to_owned(), |id| id.to_string());
-            let managed = manager.config().overrides_for(&log.partition().topic).is_some();
-            (log.partition().clone(), log.dir().to_path_buf(), id, if managed { "-" } else { "unmanaged" })
+            let id = log
+                .topic_id()
+                .map_or_else(|| "-".to_owned(), |id| id.to_string());
+            let managed = manager
+                .config()
+                .overrides_for(&log.partition().topic)
+                .is_some();
+            (
+                log.partition().clone(),
+                log.dir().to_path_buf(),
+                id,
+                if managed { "-" } else { "unmanaged" },
+            )
         })
         .collect();
     let failed = manager.failed_logs().iter();
     logs.extend(failed.map(|f| (f.partition.clone(), f.dir.clone(), "-".to_owned(), "failed")));
     logs.sort();
     self::lines(logs.iter().map(|(partition, dir, id, flags)| {
-        format!("{}\t{}\t{id}\t{flags}", escape(&partition.to_string()), escape(&dir.to_string_lossy()))
+        format!(
+            "{}\t{}\t{id}\t{flags}",
+            escape(&partition.to_string()),
+            escape(&dir.to_string_lossy())
+        )
     }))
 }
 
@@ -205,10 +239,14 @@ pub extern "C" fn klog_manager_dir_info(
     err: *mut klog_error,
 ) -> klog_status {
     guard("klog_manager_dir_info", err, |call| {
-        let dirs = handles::with_manager(call, manager, Access::Look, |open| Ok(open.manager.dirs()))?;
-        let dir = dirs
-            .get(index as usize)
-            .ok_or_else(|| Error::new(ErrorKind::End, format!("there is no directory number {index}")))?;
+        let dirs =
+            handles::with_manager(call, manager, Access::Look, |open| Ok(open.manager.dirs()))?;
+        let dir = dirs.get(index as usize).ok_or_else(|| {
+            Error::new(
+                ErrorKind::End,
+                format!("there is no directory number {index}"),
+            )
+        })?;
         give_text(&dir.path.to_string_lossy(), buf, cap, needed)?;
         if !state.is_null() {
             let status = dir.failure.as_ref().map_or(KLOG_OK, |e| e.kind().status());
@@ -224,10 +262,16 @@ pub extern "C" fn klog_manager_dir_info(
 /// Thread class T0, cost class C3. flags is 0; err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
-pub extern "C" fn klog_flush_all(manager: klog_manager, flags: u32, err: *mut klog_error) -> klog_status {
+pub extern "C" fn klog_flush_all(
+    manager: klog_manager,
+    flags: u32,
+    err: *mut klog_error,
+) -> klog_status {
     guard("klog_flush_all", err, |call| {
         check_flags(flags, 0, "flags")?;
-        handles::with_manager(call, manager, Access::Change, |open| open.manager.flush_all())
+        handles::with_manager(call, manager, Access::Change, |open| {
+            open.manager.flush_all()
+        })
     })
 }
 
@@ -236,9 +280,17 @@ pub extern "C" fn klog_flush_all(manager: klog_manager, flags: u32, err: *mut kl
 /// Thread class T0, cost class C3. err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
-pub extern "C" fn klog_checkpoint(manager: klog_manager, which: u32, err: *mut klog_error) -> klog_status {
+pub extern "C" fn klog_checkpoint(
+    manager: klog_manager,
+    which: u32,
+    err: *mut klog_error,
+) -> klog_status {
     guard("klog_checkpoint", err, |call| {
-        check_flags(which, KLOG_CHECKPOINT_RECOVERY_POINT | KLOG_CHECKPOINT_LOG_START, "which")?;
+        check_flags(
+            which,
+            KLOG_CHECKPOINT_RECOVERY_POINT | KLOG_CHECKPOINT_LOG_START,
+            "which",
+        )?;
         handles::with_manager(call, manager, Access::Change, |open| match which {
             0 => Ok(()),
             _ => open.manager.checkpoint(),
@@ -277,7 +329,10 @@ pub extern "C" fn klog_manager_close(
                     }
                     open.manager.close()
                 }
-                _ => Err(Error::new(ErrorKind::Bug, "a handle's kind and its object differ")),
+                _ => Err(Error::new(
+                    ErrorKind::Bug,
+                    "a handle's kind and its object differ",
+                )),
             },
         }
     })

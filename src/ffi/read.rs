@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use super::args::{
-    buffer, check_flags, check_isolation, check_output, check_required, check_reserved, copy_growable,
-    read_input,
+    buffer, check_flags, check_isolation, check_output, check_required, check_reserved,
+    copy_growable, read_input,
 };
 use super::constants::*;
 use super::guard::guard;
@@ -67,7 +67,11 @@ pub extern "C" fn klog_read(
                     answer.high_watermark = read.log_end_offset.0;
                     answer.segment_base_offset = read.segment_base_offset.0;
                     answer.position = read.position;
-                    answer.flags = if read.is_first_larger { KLOG_READF_FIRST_INCOMPLETE } else { 0 };
+                    answer.flags = if read.is_first_larger {
+                        KLOG_READF_FIRST_INCOMPLETE
+                    } else {
+                        0
+                    };
                     copy_growable(out, answer);
                     Ok(())
                 }

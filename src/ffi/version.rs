@@ -36,10 +36,11 @@ pub extern "C" fn klog_version_number() -> u32 {
 /// Thread class T3, cost class C0.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_version_string() -> *const c_char {
-    const TEXT: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(text) => text,
-        Err(_) => c"?",
-    };
+    const TEXT: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => c"?",
+        };
     TEXT.as_ptr()
 }
 
@@ -48,7 +49,11 @@ pub extern "C" fn klog_version_string() -> *const c_char {
 /// Thread class T3, cost class C0.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_features() -> u64 {
-    KLOG_FEATURE_GZIP | KLOG_FEATURE_SNAPPY | KLOG_FEATURE_LZ4 | KLOG_FEATURE_ZSTD | KLOG_FEATURE_MMAP
+    KLOG_FEATURE_GZIP
+        | KLOG_FEATURE_SNAPPY
+        | KLOG_FEATURE_LZ4
+        | KLOG_FEATURE_ZSTD
+        | KLOG_FEATURE_MMAP
 }
 
 /// Whether the header that the caller was compiled with fits this library: call
@@ -57,7 +62,11 @@ pub extern "C" fn klog_features() -> u64 {
 /// Thread class T0, cost class C0. err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
-pub extern "C" fn klog_abi_check(abi: u32, layout_hash_of_header: u64, err: *mut klog_error) -> klog_status {
+pub extern "C" fn klog_abi_check(
+    abi: u32,
+    layout_hash_of_header: u64,
+    err: *mut klog_error,
+) -> klog_status {
     guard("klog_abi_check", err, |_| {
         if abi == KLOG_ABI && layout_hash_of_header == layout_hash() {
             return Ok(());
@@ -247,9 +256,20 @@ mod tests {
 
     #[test]
     fn the_header_carries_the_hash_of_the_layout() {
-        assert_eq!(KLOG_LAYOUT_HASH, layout_hash(), "set KLOG_LAYOUT_HASH to {}", layout_hash());
-        assert_eq!(klog_abi_check(KLOG_ABI, KLOG_LAYOUT_HASH, std::ptr::null_mut()), KLOG_OK);
-        assert_eq!(klog_abi_check(KLOG_ABI, 1, std::ptr::null_mut()), KLOG_ERR_ABI);
+        assert_eq!(
+            KLOG_LAYOUT_HASH,
+            layout_hash(),
+            "set KLOG_LAYOUT_HASH to {}",
+            layout_hash()
+        );
+        assert_eq!(
+            klog_abi_check(KLOG_ABI, KLOG_LAYOUT_HASH, std::ptr::null_mut()),
+            KLOG_OK
+        );
+        assert_eq!(
+            klog_abi_check(KLOG_ABI, 1, std::ptr::null_mut()),
+            KLOG_ERR_ABI
+        );
     }
 
     #[test]

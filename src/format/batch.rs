@@ -273,7 +273,11 @@ impl BatchHeader {
     /// The time from which tombstones and markers of this batch may go, if one was set.
     #[must_use]
     pub const fn delete_horizon(&self) -> Option<TimestampMs> {
-        if self.is_v2() && self.attributes.has_delete_horizon() { Some(self.base_timestamp) } else { None }
+        if self.is_v2() && self.attributes.has_delete_horizon() {
+            Some(self.base_timestamp)
+        } else {
+            None
+        }
     }
 
     /// Whether the batch touches producer state.
@@ -295,7 +299,9 @@ impl BatchHeader {
     /// which there would be no log end.
     #[must_use]
     pub fn follows(&self, expected: Offset) -> bool {
-        expected <= self.base_offset && self.base_offset <= self.last_offset && self.last_offset < Offset::MAX
+        expected <= self.base_offset
+            && self.base_offset <= self.last_offset
+            && self.last_offset < Offset::MAX
     }
 
     /// Last offset minus base offset, as stored.
@@ -311,7 +317,9 @@ impl BatchHeader {
 pub const fn increment_sequence(sequence: i32, delta: i32) -> i32 {
     match sequence.checked_add(delta) {
         Some(sum) => sum,
-        None => delta.wrapping_sub(i32::MAX.wrapping_sub(sequence)).wrapping_sub(1),
+        None => delta
+            .wrapping_sub(i32::MAX.wrapping_sub(sequence))
+            .wrapping_sub(1),
     }
 }
 
@@ -319,7 +327,9 @@ pub const fn increment_sequence(sequence: i32, delta: i32) -> i32 {
 #[must_use]
 pub const fn decrement_sequence(sequence: i32, delta: i32) -> i32 {
     if sequence < delta {
-        i32::MAX.wrapping_sub(delta.wrapping_sub(sequence)).wrapping_add(1)
+        i32::MAX
+            .wrapping_sub(delta.wrapping_sub(sequence))
+            .wrapping_add(1)
     } else {
         sequence.wrapping_sub(delta)
     }
@@ -354,7 +364,10 @@ impl<'a> Batch<'a> {
                 header.size_bytes,
                 bytes.len()
             ))),
-            None => Err(Error::corrupt(format!("{} bytes are too few for a batch", bytes.len()))),
+            None => Err(Error::corrupt(format!(
+                "{} bytes are too few for a batch",
+                bytes.len()
+            ))),
         }
     }
 
@@ -401,11 +414,18 @@ pub fn stamp(batch: &mut [u8], base_offset: Offset, leader_epoch: LeaderEpoch) {
 /// Sets timestamp type and max timestamp of a batch of magic 2; if both are as wanted nothing changes, else the
 /// checksum is made anew and unknown attribute bits are cleared (records.md 2.4).
 pub fn set_max_timestamp(batch: &mut [u8], append_time: bool, max_timestamp: TimestampMs) {
-    let Some(header) = BatchHeader::parse(batch) else { return };
-    if header.attributes.is_log_append_time() == append_time && header.max_timestamp == max_timestamp {
+    let Some(header) = BatchHeader::parse(batch) else {
+        return;
+    };
+    if header.attributes.is_log_append_time() == append_time
+        && header.max_timestamp == max_timestamp
+    {
         return;
     }
-    let attributes = header.attributes.known_bits().with_log_append_time(append_time);
+    let attributes = header
+        .attributes
+        .known_bits()
+        .with_log_append_time(append_time);
     put(batch, ATTRIBUTES_AT, attributes.0.to_be_bytes());
     put(batch, MAX_TIMESTAMP_AT, max_timestamp.0.to_be_bytes());
     seal(batch);
@@ -425,11 +445,27 @@ pub(super) fn write_header(batch: &mut [u8], header: &BatchHeader) {
     put(batch, SIZE_AT, size_field.to_be_bytes());
     put(batch, MAGIC_AT, [2]);
     put(batch, ATTRIBUTES_AT, header.attributes.0.to_be_bytes());
-    put(batch, LAST_OFFSET_DELTA_AT, header.last_offset_delta().to_be_bytes());
-    put(batch, BASE_TIMESTAMP_AT, header.base_timestamp.0.to_be_bytes());
-    put(batch, MAX_TIMESTAMP_AT, header.max_timestamp.0.to_be_bytes());
+    put(
+        batch,
+        LAST_OFFSET_DELTA_AT,
+        header.last_offset_delta().to_be_bytes(),
+    );
+    put(
+        batch,
+        BASE_TIMESTAMP_AT,
+        header.base_timestamp.0.to_be_bytes(),
+    );
+    put(
+        batch,
+        MAX_TIMESTAMP_AT,
+        header.max_timestamp.0.to_be_bytes(),
+    );
     put(batch, PRODUCER_ID_AT, header.producer_id.0.to_be_bytes());
-    put(batch, PRODUCER_EPOCH_AT, header.producer_epoch.to_be_bytes());
+    put(
+        batch,
+        PRODUCER_EPOCH_AT,
+        header.producer_epoch.to_be_bytes(),
+    );
     put(batch, BASE_SEQUENCE_AT, header.base_sequence.to_be_bytes());
     put(batch, COUNT_AT, header.record_count.to_be_bytes());
     seal(batch);
@@ -447,16 +483,24 @@ pub enum Next {
 /// What comes next in memory when `bytes` are left: the strict walk of an append (records.md 2.15). A wrong size or
 /// magic is an error.
 pub fn next_in_memory(bytes: &[u8]) -> Result<Next> {
-    let Some(size_field) = i32_at(bytes, SIZE_AT) else { return Ok(Next::End) };
+    let Some(size_field) = i32_at(bytes, SIZE_AT) else {
+        return Ok(Next::End);
+    };
     let size = checked_size(size_field)?;
-    let Some([magic]) = array::<1>(bytes, MAGIC_AT) else { return Ok(Next::End) };
+    let Some([magic]) = array::<1>(bytes, MAGIC_AT) else {
+        return Ok(Next::End);
+    };
     if magic > 2 {
         return Err(Error::corrupt(format!(
             "unknown magic {} of a batch; known are 0, 1, 2",
             magic.cast_signed()
         )));
     }
-    Ok(if bytes.len() < size as usize { Next::End } else { Next::Batch(size) })
+    Ok(if bytes.len() < size as usize {
+        Next::End
+    } else {
+        Next::Batch(size)
+    })
 }
 
 /// What comes next in a file when `prefix` was read at a place with `left` bytes to the end: the walk of a reader,
@@ -486,5 +530,7 @@ fn checked_size(size_field: i32) -> Result<u32> {
 }
 
 fn size_too_small(size_field: i32) -> Error {
-    Error::corrupt(format!("the size field of a batch is {size_field}, at least {MIN_SIZE_FIELD} is needed"))
+    Error::corrupt(format!(
+        "the size field of a batch is {size_field}, at least {MIN_SIZE_FIELD} is needed"
+    ))
 }

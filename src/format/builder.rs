@@ -112,7 +112,10 @@ impl BatchBuilder {
     /// The batch to come shall carry this delete horizon in place of a base timestamp (records.md 2.4). Before the
     /// first record only.
     pub fn set_delete_horizon(&mut self, horizon: TimestampMs) {
-        debug_assert_eq!(self.record_count, 0, "record timestamps are stored relative to the horizon");
+        debug_assert_eq!(
+            self.record_count, 0,
+            "record timestamps are stored relative to the horizon"
+        );
         self.delete_horizon = Some(horizon);
     }
 
@@ -152,7 +155,13 @@ impl BatchBuilder {
     where
         H: ExactSizeIterator<Item = Header<'a>> + Clone,
     {
-        self.push_at(self.last_offset_delta.wrapping_add(1), timestamp, key, value, headers)
+        self.push_at(
+            self.last_offset_delta.wrapping_add(1),
+            timestamp,
+            key,
+            value,
+            headers,
+        )
     }
 
     /// Adds a record at a distance from the base offset; distances rise.
@@ -184,7 +193,11 @@ impl BatchBuilder {
             ))
             .at_record(index));
         }
-        let first = if self.record_count == 0 { timestamp } else { self.base_timestamp };
+        let first = if self.record_count == 0 {
+            timestamp
+        } else {
+            self.base_timestamp
+        };
         let base = self.delete_horizon.unwrap_or(first);
         let timestamp_delta = timestamp.0.wrapping_sub(base.0);
         let header_count = length(headers.len(), index)?;
@@ -198,11 +211,23 @@ impl BatchBuilder {
             body_bytes = nullable_len(header.value, body_bytes);
         }
         let body_size = length(body_bytes, index)?;
-        if self.buffer.len().saturating_add(body_bytes).saturating_add(5) > MAX_BATCH_BYTES {
-            return Err(too_large(index, self.buffer.len().saturating_add(body_bytes)));
+        if self
+            .buffer
+            .len()
+            .saturating_add(body_bytes)
+            .saturating_add(5)
+            > MAX_BATCH_BYTES
+        {
+            return Err(too_large(
+                index,
+                self.buffer.len().saturating_add(body_bytes),
+            ));
         }
         self.buffer.try_reserve(body_bytes + 5).map_err(|_| {
-            Error::new(ErrorKind::NoMemory, format!("no memory for a batch of {body_bytes} bytes more"))
+            Error::new(
+                ErrorKind::NoMemory,
+                format!("no memory for a batch of {body_bytes} bytes more"),
+            )
         })?;
 
         let out = &mut self.buffer;
@@ -233,7 +258,9 @@ impl BatchBuilder {
             .with_transactional(options.transactional)
             .with_control(options.control)
             .with_delete_horizon(self.delete_horizon.is_some() && self.record_count > 0);
-        let last_offset_delta = options.last_offset_delta.unwrap_or(self.last_offset_delta.max(0));
+        let last_offset_delta = options
+            .last_offset_delta
+            .unwrap_or(self.last_offset_delta.max(0));
         let batch = if options.codec == Codec::None || self.record_count == 0 {
             attributes = attributes.with_codec(Codec::None);
             &mut self.buffer
@@ -251,7 +278,10 @@ impl BatchBuilder {
             &mut self.compressed
         };
         if batch.len() > MAX_BATCH_BYTES {
-            return Err(too_large(usize::try_from(self.record_count).unwrap_or(0), batch.len()));
+            return Err(too_large(
+                usize::try_from(self.record_count).unwrap_or(0),
+                batch.len(),
+            ));
         }
         let header = BatchHeader {
             magic: 2,
@@ -262,7 +292,10 @@ impl BatchBuilder {
             crc: 0,
             leader_epoch: options.leader_epoch,
             base_timestamp: self.base_timestamp,
-            max_timestamp: options.log_append_time.or(options.max_timestamp).unwrap_or(self.max_timestamp),
+            max_timestamp: options
+                .log_append_time
+                .or(options.max_timestamp)
+                .unwrap_or(self.max_timestamp),
             producer_id: options.producer_id,
             producer_epoch: options.producer_epoch,
             base_sequence: options.base_sequence,
@@ -276,7 +309,9 @@ impl BatchBuilder {
 fn nullable_len(bytes: Option<&[u8]>, sum: usize) -> usize {
     // A length beyond i32 makes the sum fail the check of the whole body.
     let len = bytes.map_or(0, <[u8]>::len);
-    let prefix = bytes.map_or(1, |b| varint_len(i32::try_from(b.len()).unwrap_or(i32::MAX)));
+    let prefix = bytes.map_or(1, |b| {
+        varint_len(i32::try_from(b.len()).unwrap_or(i32::MAX))
+    });
     sum.saturating_add(prefix).saturating_add(len)
 }
 
@@ -311,15 +346,29 @@ mod tests {
     use crate::format::decoder::RecordDecoder;
     use proptest::prelude::*;
 
-    type Owned = (i64, Option<Vec<u8>>, Option<Vec<u8>>, Vec<(Vec<u8>, Option<Vec<u8>>)>);
+    type Owned = (
+        i64,
+        Option<Vec<u8>>,
+        Option<Vec<u8>>,
+        Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    );
 
     fn records() -> impl Strategy<Value = Vec<Owned>> {
         let bytes = || proptest::collection::vec(any::<u8>(), 0..80);
         let headers = proptest::collection::vec((bytes(), proptest::option::of(bytes())), 0..4);
-        let timestamp =
-            prop_oneof![Just(-1i64), Just(0), 0..i64::MAX, 1_700_000_000_000i64..1_700_000_100_000];
+        let timestamp = prop_oneof![
+            Just(-1i64),
+            Just(0),
+            0..i64::MAX,
+            1_700_000_000_000i64..1_700_000_100_000
+        ];
         proptest::collection::vec(
-            (timestamp, proptest::option::of(bytes()), proptest::option::of(bytes()), headers),
+            (
+                timestamp,
+                proptest::option::of(bytes()),
+                proptest::option::of(bytes()),
+                headers,
+            ),
             1..30,
         )
     }
@@ -376,8 +425,15 @@ mod tests {
     #[test]
     fn a_negative_timestamp_is_refused_by_index() {
         let mut builder = BatchBuilder::new();
-        builder.push(TimestampMs(-1), None, None, [].into_iter()).unwrap();
-        let error = builder.push(TimestampMs(-2), None, None, [].into_iter()).unwrap_err();
-        assert_eq!((error.kind(), error.record_index()), (ErrorKind::InvalidTimestamp, Some(1)));
+        builder
+            .push(TimestampMs(-1), None, None, [].into_iter())
+            .unwrap();
+        let error = builder
+            .push(TimestampMs(-2), None, None, [].into_iter())
+            .unwrap_err();
+        assert_eq!(
+            (error.kind(), error.record_index()),
+            (ErrorKind::InvalidTimestamp, Some(1))
+        );
     }
 }

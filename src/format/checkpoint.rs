@@ -22,8 +22,13 @@ pub type Offsets = BTreeMap<TopicPartition, Offset>;
 pub fn parse(content: &[u8]) -> Result<Offsets> {
     let mut entries = Offsets::new();
     parse_lines(content, |fields, line| {
-        let [topic, partition, offset] = fields else { return Err(malformed(line)) };
-        let entry = (parse_int(partition, line)?, Offset(parse_int(offset, line)?));
+        let [topic, partition, offset] = fields else {
+            return Err(malformed(line));
+        };
+        let entry = (
+            parse_int(partition, line)?,
+            Offset(parse_int(offset, line)?),
+        );
         entries.insert(TopicPartition::new(*topic, entry.0), entry.1);
         Ok(())
     })?;
@@ -42,16 +47,30 @@ pub fn write(entries: &Offsets) -> Vec<u8> {
 
 /// Walks the lines of a checkpoint with one more field a line than blanks between them. An empty file, and one with
 /// only the version, has no entries. Lines are as Java's reader sees them: they end in LF, CR LF or CR.
-pub(super) fn parse_lines(content: &[u8], mut entry: impl FnMut(&[&str], usize) -> Result<()>) -> Result<()> {
-    let text = std::str::from_utf8(content)
-        .map_err(|e| corrupt(1, format_args!("it is not UTF-8 at byte {}", e.valid_up_to())))?;
+pub(super) fn parse_lines(
+    content: &[u8],
+    mut entry: impl FnMut(&[&str], usize) -> Result<()>,
+) -> Result<()> {
+    let text = std::str::from_utf8(content).map_err(|e| {
+        corrupt(
+            1,
+            format_args!("it is not UTF-8 at byte {}", e.valid_up_to()),
+        )
+    })?;
     let mut lines = java_lines(text).zip(1..);
-    let Some((version, line)) = lines.next() else { return Ok(()) };
+    let Some((version, line)) = lines.next() else {
+        return Ok(());
+    };
     let version: i32 = parse_int(version, line)?;
     if version != 0 {
-        return Err(corrupt(line, format_args!("its version is {version}, only 0 is known")));
+        return Err(corrupt(
+            line,
+            format_args!("its version is {version}, only 0 is known"),
+        ));
     }
-    let Some((count, line)) = lines.next() else { return Ok(()) };
+    let Some((count, line)) = lines.next() else {
+        return Ok(());
+    };
     let count: i32 = parse_int(count, line)?;
     let expected = usize::try_from(count)
         .map_err(|_| corrupt(line, format_args!("the number of entries is {count}")))?;
@@ -62,14 +81,20 @@ pub(super) fn parse_lines(content: &[u8], mut entry: impl FnMut(&[&str], usize) 
         if text.is_empty() || text.starts_with(is_blank) {
             return Err(malformed(line));
         }
-        let fields: Vec<&str> = text.split(is_blank).filter(|field| !field.is_empty()).collect();
+        let fields: Vec<&str> = text
+            .split(is_blank)
+            .filter(|field| !field.is_empty())
+            .collect();
         entry(&fields, line)?;
         found += 1;
     }
     if found == expected {
         Ok(())
     } else {
-        Err(corrupt(2, format_args!("{expected} entries are announced, {found} are there")))
+        Err(corrupt(
+            2,
+            format_args!("{expected} entries are announced, {found} are there"),
+        ))
     }
 }
 
@@ -81,24 +106,34 @@ fn java_lines(text: &str) -> impl Iterator<Item = &str> {
         }
         let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
         let (line, tail) = rest.split_at(end);
-        rest = tail.strip_prefix("\r\n").or_else(|| tail.strip_prefix(['\n', '\r'])).unwrap_or(tail);
+        rest = tail
+            .strip_prefix("\r\n")
+            .or_else(|| tail.strip_prefix(['\n', '\r']))
+            .unwrap_or(tail);
         Some(line)
     })
 }
 
 /// A decimal number with an optional sign, as Java's `parseInt` and `parseLong` read it.
 pub(super) fn parse_int<T: std::str::FromStr>(text: &str, line: usize) -> Result<T> {
-    text.parse().map_err(|_| corrupt(line, format_args!("{text:?} is no number")))
+    text.parse()
+        .map_err(|_| corrupt(line, format_args!("{text:?} is no number")))
 }
 
 pub(super) fn malformed(line: usize) -> Error {
-    corrupt(line, format_args!("the line does not have the fields that it should"))
+    corrupt(
+        line,
+        format_args!("the line does not have the fields that it should"),
+    )
 }
 
 pub(super) fn corrupt(line: usize, what: std::fmt::Arguments<'_>) -> Error {
-    Error::new(ErrorKind::CorruptState, format!("malformed checkpoint, line {line}: {what}"))
-        .with_kafka_code(56)
-        .at_record(line)
+    Error::new(
+        ErrorKind::CorruptState,
+        format!("malformed checkpoint, line {line}: {what}"),
+    )
+    .with_kafka_code(56)
+    .at_record(line)
 }
 
 #[cfg(test)]
@@ -106,13 +141,19 @@ mod tests {
     use super::*;
 
     fn of(entries: &[(&str, i32, i64)]) -> Offsets {
-        entries.iter().map(|(t, p, o)| (TopicPartition::new(*t, *p), Offset(*o))).collect()
+        entries
+            .iter()
+            .map(|(t, p, o)| (TopicPartition::new(*t, *p), Offset(*o)))
+            .collect()
     }
 
     #[test]
     fn the_goldens_of_records_md_10_2_are_written_and_read() {
         let entries = of(&[("orders", 0, 1234), ("a.b_c-d", 12, 0)]);
-        assert_eq!(parse(b"0\n2\norders 0 1234\na.b_c-d 12 0\n").unwrap(), entries);
+        assert_eq!(
+            parse(b"0\n2\norders 0 1234\na.b_c-d 12 0\n").unwrap(),
+            entries
+        );
         assert_eq!(write(&entries), b"0\n2\na.b_c-d 12 0\norders 0 1234\n");
         assert_eq!(write(&Offsets::new()), b"0\n0\n");
         assert_eq!(parse(b"0\n0\n").unwrap(), Offsets::new());
@@ -138,7 +179,11 @@ mod tests {
         ] {
             assert_eq!(parse(content.as_bytes()).unwrap(), one, "{content:?}");
         }
-        assert_eq!(parse(b"0\n2\nt 0 1\nt 0 5\n").unwrap(), one, "the last one counts");
+        assert_eq!(
+            parse(b"0\n2\nt 0 1\nt 0 5\n").unwrap(),
+            one,
+            "the last one counts"
+        );
         assert_eq!(parse(b"0\n1\nt 0 -7\n").unwrap(), of(&[("t", 0, -7)]));
     }
 

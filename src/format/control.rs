@@ -43,9 +43,14 @@ pub fn parse_key(key: Option<&[u8]>) -> Result<ControlKey> {
         )));
     };
     if version < 0 {
-        return Err(Error::invalid_record(format!("the key of a control record has the version {version}")));
+        return Err(Error::invalid_record(format!(
+            "the key of a control record has the version {version}"
+        )));
     }
-    Ok(ControlKey { version, control_type })
+    Ok(ControlKey {
+        version,
+        control_type,
+    })
 }
 
 /// Reads the value of an ABORT or COMMIT marker (records.md 3.3).
@@ -62,7 +67,11 @@ pub fn parse_end_marker(key: ControlKey, value: Option<&[u8]>) -> Result<EndTxnM
             "the value of a transaction marker has the version {version}"
         )));
     }
-    Ok(EndTxnMarker { commit: key.control_type == COMMIT, version, coordinator_epoch })
+    Ok(EndTxnMarker {
+        commit: key.control_type == COMMIT,
+        version,
+        coordinator_epoch,
+    })
 }
 
 /// What a control batch means to producer state.
@@ -78,7 +87,9 @@ pub enum ControlBatch {
 /// INVALID_RECORD here (records.md 3.6).
 pub fn read_control_batch(batch: &Batch<'_>, decoder: &mut RecordDecoder) -> Result<ControlBatch> {
     decoder.begin(batch)?;
-    let Some(record) = decoder.next(batch)? else { return Ok(ControlBatch::Empty) };
+    let Some(record) = decoder.next(batch)? else {
+        return Ok(ControlBatch::Empty);
+    };
     let (marker, timestamp) = end_marker_of(&record)?;
     Ok(ControlBatch::EndTxn(marker, timestamp))
 }
@@ -106,6 +117,16 @@ pub fn write_end_marker<'b>(
     let [t0, t1] = control_type.to_be_bytes();
     let [e0, e1, e2, e3] = coordinator_epoch.to_be_bytes();
     builder.clear();
-    builder.push(timestamp, Some(&[0, 0, t0, t1]), Some(&[0, 0, e0, e1, e2, e3]), [].into_iter())?;
-    builder.finish(&BatchOptions { control: true, transactional: true, base_sequence: -1, ..*options })
+    builder.push(
+        timestamp,
+        Some(&[0, 0, t0, t1]),
+        Some(&[0, 0, e0, e1, e2, e3]),
+        [].into_iter(),
+    )?;
+    builder.finish(&BatchOptions {
+        control: true,
+        transactional: true,
+        base_sequence: -1,
+        ..*options
+    })
 }

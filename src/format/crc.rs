@@ -44,7 +44,11 @@ impl BatchSum {
         } else {
             (Sum::Ieee(crc32fast::Hasher::new()), LEGACY_CRC_COVERS_FROM)
         };
-        Self { header: *header, sum, skip }
+        Self {
+            header: *header,
+            sum,
+            skip,
+        }
     }
 
     /// The next bytes.

@@ -91,14 +91,22 @@ impl RecordDecoder {
         let header = batch.header();
         self.left = Left::Nothing;
         self.inflating = header.attributes.is_compressed();
-        self.at = if self.inflating { self.inflated.len() } else { 0 };
+        self.at = if self.inflating {
+            self.inflated.len()
+        } else {
+            0
+        };
         self.facts = BatchFacts {
             timestamp_type: header.timestamp_type(),
             leader_epoch: header.leader_epoch,
             is_control: header.attributes.is_control(),
             is_transactional: header.attributes.is_transactional(),
         };
-        self.left = if header.is_v2() { self.begin_v2(batch)? } else { self.begin_legacy(batch)? };
+        self.left = if header.is_v2() {
+            self.begin_v2(batch)?
+        } else {
+            self.begin_legacy(batch)?
+        };
         Ok(())
     }
 
@@ -106,7 +114,10 @@ impl RecordDecoder {
         let header = batch.header();
         let count = header.record_count;
         if count < 0 {
-            return Err(invalid(header, format_args!("has the record count {count}")));
+            return Err(invalid(
+                header,
+                format_args!("has the record count {count}"),
+            ));
         }
         // With no record the rest is not looked at, not even whether it opens (records.md 2.11, 5.7).
         if count == 0 {
@@ -114,7 +125,9 @@ impl RecordDecoder {
         }
         match header.attributes.codec()? {
             Codec::None => self.at = batch.bytes().len() - batch.records_bytes().len(),
-            codec => self.decompressor.begin(codec, Lz4Header::Checked, batch.records_bytes())?,
+            codec => self
+                .decompressor
+                .begin(codec, Lz4Header::Checked, batch.records_bytes())?,
         }
         Ok(Left::Records(count))
     }
@@ -125,7 +138,10 @@ impl RecordDecoder {
         }
         let shift = legacy::wrapper_shift(batch, &mut self.decompressor)?;
         legacy::open_wrapper(batch, &mut self.decompressor)?;
-        Ok(Left::Inner { shift, met_any: false })
+        Ok(Left::Inner {
+            shift,
+            met_any: false,
+        })
     }
 
     /// The next record, or `None` after the last. `batch` is the one that was begun. After an error the rest of the
@@ -135,8 +151,14 @@ impl RecordDecoder {
         if self.inflating && self.at >= STEP_BYTES {
             self.discard_consumed();
         }
-        let Some(parts) = self.next_parts(batch)? else { return Ok(None) };
-        let buffer = if self.inflating { &self.inflated } else { batch.bytes() };
+        let Some(parts) = self.next_parts(batch)? else {
+            return Ok(None);
+        };
+        let buffer = if self.inflating {
+            &self.inflated
+        } else {
+            batch.bytes()
+        };
         Ok(Some(parts.of(buffer, &self.facts)))
     }
 
@@ -191,7 +213,11 @@ impl RecordDecoder {
 
     #[inline(always)]
     fn next_record(&mut self, batch: &Batch<'_>, left: i32) -> Result<Option<RecordParts>> {
-        let body = if self.inflating { self.inflated_body(batch)? } else { self.plain_body(batch)? };
+        let body = if self.inflating {
+            self.inflated_body(batch)?
+        } else {
+            self.plain_body(batch)?
+        };
         let header = batch.header();
         let offset = header.base_offset + i64::from(body.offset_delta);
         let timestamp = if header.attributes.is_log_append_time() {
@@ -221,10 +247,14 @@ impl RecordDecoder {
         }
         let (len, n) = read_varint(rest)?;
         let start = self.at + n;
-        let body =
-            usize::try_from(len).ok().and_then(|len| batch.bytes().get(start..start.checked_add(len)?));
+        let body = usize::try_from(len)
+            .ok()
+            .and_then(|len| batch.bytes().get(start..start.checked_add(len)?));
         let body = body.ok_or_else(|| {
-            invalid(batch.header(), format_args!("has a record of {len} bytes, {} are left", rest.len() - n))
+            invalid(
+                batch.header(),
+                format_args!("has a record of {len} bytes, {} are left", rest.len() - n),
+            )
         })?;
         self.at = start + body.len();
         parse_body(body, start)
@@ -243,12 +273,18 @@ impl RecordDecoder {
         if len > self.max_body_bytes {
             return Err(invalid(
                 batch.header(),
-                format_args!("has a record of {len} bytes, above the limit of {}", self.max_body_bytes),
+                format_args!(
+                    "has a record of {len} bytes, above the limit of {}",
+                    self.max_body_bytes
+                ),
             ));
         }
         let start = self.at + n;
         self.inflate(batch.records_bytes(), n + len)?;
-        let body = self.inflated.get(start..start + len).ok_or_else(|| premature(batch.header()))?;
+        let body = self
+            .inflated
+            .get(start..start + len)
+            .ok_or_else(|| premature(batch.header()))?;
         self.at = start + len;
         parse_body(body, start)
     }
@@ -261,7 +297,11 @@ impl RecordDecoder {
                 return Ok(());
             }
             let step = missing.clamp(STEP_BYTES, 32 * STEP_BYTES);
-            if self.decompressor.read_into(compressed, &mut self.inflated, step)? == 0 {
+            if self
+                .decompressor
+                .read_into(compressed, &mut self.inflated, step)?
+                == 0
+            {
                 return Ok(());
             }
         }
@@ -279,11 +319,19 @@ impl RecordDecoder {
             return Ok(());
         }
         let count = batch.header().record_count;
-        Err(invalid(batch.header(), format_args!("has bytes left behind its {count} records")))
+        Err(invalid(
+            batch.header(),
+            format_args!("has bytes left behind its {count} records"),
+        ))
     }
 
     #[inline(never)]
-    fn next_inner(&mut self, batch: &Batch<'_>, shift: i64, met_any: bool) -> Result<Option<RecordParts>> {
+    fn next_inner(
+        &mut self,
+        batch: &Batch<'_>,
+        shift: i64,
+        met_any: bool,
+    ) -> Result<Option<RecordParts>> {
         let header = batch.header();
         let compressed = legacy::wrapper_value(batch)?;
         self.inflate(compressed, super::batch::PREFIX_BYTES)?;
@@ -302,14 +350,23 @@ impl RecordDecoder {
             if met_any {
                 return Ok(None);
             }
-            return Err(invalid(header, format_args!("is a compressed wrapper without an inner message")));
+            return Err(invalid(
+                header,
+                format_args!("is a compressed wrapper without an inner message"),
+            ));
         };
         let inner = InnerMessage::read(whole, header.magic)?;
         let message = legacy::parse_message(whole, self.at)?;
         self.at += whole.len();
-        self.left = Left::Inner { shift, met_any: true };
-        let timestamp =
-            if header.attributes.is_log_append_time() { header.max_timestamp } else { inner.timestamp };
+        self.left = Left::Inner {
+            shift,
+            met_any: true,
+        };
+        let timestamp = if header.attributes.is_log_append_time() {
+            header.max_timestamp
+        } else {
+            inner.timestamp
+        };
         Ok(Some(message.at(Offset(inner.offset) + shift, timestamp)))
     }
 }
@@ -322,5 +379,11 @@ fn invalid(header: &BatchHeader, what: std::fmt::Arguments<'_>) -> Error {
 
 #[cold]
 fn premature(header: &BatchHeader) -> Error {
-    invalid(header, format_args!("ends before the last of its {} records", header.record_count))
+    invalid(
+        header,
+        format_args!(
+            "ends before the last of its {} records",
+            header.record_count
+        ),
+    )
 }

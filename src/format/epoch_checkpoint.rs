@@ -24,7 +24,9 @@ pub struct EpochEntry {
 pub fn parse(content: &[u8]) -> Result<Vec<EpochEntry>> {
     let mut entries = Vec::new();
     parse_lines(content, |fields, line| {
-        let [epoch, start] = fields else { return Err(malformed(line)) };
+        let [epoch, start] = fields else {
+            return Err(malformed(line));
+        };
         let entry = EpochEntry {
             epoch: LeaderEpoch(parse_int(epoch, line)?),
             start_offset: Offset(parse_int(start, line)?),
@@ -54,8 +56,10 @@ mod tests {
 
     #[test]
     fn the_golden_of_records_md_10_2() {
-        let entries =
-            [(0, 0), (3, 1500)].map(|(e, o)| EpochEntry { epoch: LeaderEpoch(e), start_offset: Offset(o) });
+        let entries = [(0, 0), (3, 1500)].map(|(e, o)| EpochEntry {
+            epoch: LeaderEpoch(e),
+            start_offset: Offset(o),
+        });
         assert_eq!(write(&entries), b"0\n2\n0 0\n3 1500\n");
         assert_eq!(parse(b"0\n2\n0 0\n3 1500\n").unwrap(), entries);
     }
@@ -72,7 +76,12 @@ mod tests {
         ] {
             assert!(parse(content).is_err(), "{content:?}");
         }
-        for content in [&b"0\n1\n0 0 \n"[..], b"0\n1\n0  0\n", b"0\r\n1\r\n0 0\r\n", b"0\n1\n0 0"] {
+        for content in [
+            &b"0\n1\n0 0 \n"[..],
+            b"0\n1\n0  0\n",
+            b"0\r\n1\r\n0 0\r\n",
+            b"0\n1\n0 0",
+        ] {
             assert_eq!(parse(content).unwrap().len(), 1, "{content:?}");
         }
         assert_eq!(parse(b"").unwrap(), []);

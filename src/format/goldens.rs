@@ -15,7 +15,10 @@ pub(crate) const T: i64 = 1_700_000_000_000;
 
 pub(crate) fn unhex(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 const A: &str = "0000000000000064000000610000000502019b90980000000000030000018bcfe568000000018bcfe568460000000000000f\
@@ -86,17 +89,26 @@ fn read(bytes: &[u8]) -> Vec<String> {
     let mut decoder = RecordDecoder::new();
     decoder.begin(&batch).unwrap();
     let mut records = Vec::new();
-    let text = |b: Option<&[u8]>| b.map_or("-".to_owned(), |b| String::from_utf8_lossy(b).into_owned());
+    let text =
+        |b: Option<&[u8]>| b.map_or("-".to_owned(), |b| String::from_utf8_lossy(b).into_owned());
     while let Some(record) = decoder.next(&batch).unwrap() {
         let mut line = format!(
             "{} {} {} {}",
             record.offset,
-            if record.timestamp.0 < 0 { "-1".to_owned() } else { format!("T{:+}", record.timestamp.0 - T) },
+            if record.timestamp.0 < 0 {
+                "-1".to_owned()
+            } else {
+                format!("T{:+}", record.timestamp.0 - T)
+            },
             text(record.key),
             text(record.value)
         );
         for header in record.headers {
-            line.push_str(&format!(" {}={}", String::from_utf8_lossy(header.key), text(header.value)));
+            line.push_str(&format!(
+                " {}={}",
+                String::from_utf8_lossy(header.key),
+                text(header.value)
+            ));
         }
         records.push(line);
     }
@@ -109,39 +121,82 @@ fn build(options: &BatchOptions, records: &[Plain<'_>]) -> Vec<u8> {
     let mut builder = BatchBuilder::new();
     for (timestamp, key, value) in records {
         let (key, value) = (key.map(str::as_bytes), value.map(str::as_bytes));
-        builder.push(TimestampMs(*timestamp), key, value, [].into_iter()).unwrap();
+        builder
+            .push(TimestampMs(*timestamp), key, value, [].into_iter())
+            .unwrap();
     }
     builder.finish(options).unwrap().to_vec()
 }
 
 fn base(offset: i64, epoch: i32) -> BatchOptions {
-    BatchOptions { base_offset: Offset(offset), leader_epoch: LeaderEpoch(epoch), ..BatchOptions::default() }
+    BatchOptions {
+        base_offset: Offset(offset),
+        leader_epoch: LeaderEpoch(epoch),
+        ..BatchOptions::default()
+    }
 }
 
 #[test]
 fn g_a_headers_nulls_and_negative_deltas() {
     let mut builder = BatchBuilder::new();
     let headers = [
-        Header { key: b"h", value: Some(b"x") },
-        Header { key: "n\u{e9}".as_bytes(), value: None },
-        Header { key: b"", value: Some(b"") },
+        Header {
+            key: b"h",
+            value: Some(b"x"),
+        },
+        Header {
+            key: "n\u{e9}".as_bytes(),
+            value: None,
+        },
+        Header {
+            key: b"",
+            value: Some(b""),
+        },
     ];
-    builder.push(TimestampMs(T), Some(b"k1"), Some(b"v1"), headers.into_iter()).unwrap();
-    builder.push(TimestampMs(T - 5), None, Some(b"v2"), [].into_iter()).unwrap();
-    builder.push(TimestampMs(T + 70), Some(b"k3"), None, [].into_iter()).unwrap();
-    builder.push(TimestampMs(T - 5), Some(b""), Some(b""), [].into_iter()).unwrap();
-    let options =
-        BatchOptions { producer_id: ProducerId(4001), producer_epoch: 7, base_sequence: 41, ..base(100, 5) };
+    builder
+        .push(
+            TimestampMs(T),
+            Some(b"k1"),
+            Some(b"v1"),
+            headers.into_iter(),
+        )
+        .unwrap();
+    builder
+        .push(TimestampMs(T - 5), None, Some(b"v2"), [].into_iter())
+        .unwrap();
+    builder
+        .push(TimestampMs(T + 70), Some(b"k3"), None, [].into_iter())
+        .unwrap();
+    builder
+        .push(TimestampMs(T - 5), Some(b""), Some(b""), [].into_iter())
+        .unwrap();
+    let options = BatchOptions {
+        producer_id: ProducerId(4001),
+        producer_epoch: 7,
+        base_sequence: 41,
+        ..base(100, 5)
+    };
     let built = builder.finish(&options).unwrap();
     assert_eq!(built, unhex(A));
     assert_eq!(
         read(&unhex(A)),
-        ["100 T+0 k1 v1 h=x n\u{e9}=- =", "101 T-5 - v2", "102 T+70 k3 -", "103 T-5  "]
+        [
+            "100 T+0 k1 v1 h=x n\u{e9}=- =",
+            "101 T-5 - v2",
+            "102 T+70 k3 -",
+            "103 T-5  "
+        ]
     );
     let bytes = unhex(A);
     let header = *Batch::new(&bytes).unwrap().header();
-    assert_eq!((header.base_offset, header.last_offset), (Offset(100), Offset(103)));
-    assert_eq!((header.producer_id, header.producer_epoch), (ProducerId(4001), 7));
+    assert_eq!(
+        (header.base_offset, header.last_offset),
+        (Offset(100), Offset(103))
+    );
+    assert_eq!(
+        (header.producer_id, header.producer_epoch),
+        (ProducerId(4001), 7)
+    );
     assert_eq!((header.base_sequence, header.last_sequence()), (41, 44));
 }
 
@@ -153,7 +208,10 @@ fn g_min_one_record_of_nulls() {
 
 #[test]
 fn g_lat_every_record_has_the_append_time() {
-    let options = BatchOptions { log_append_time: Some(TimestampMs(T + 1000)), ..base(7, 0) };
+    let options = BatchOptions {
+        log_append_time: Some(TimestampMs(T + 1000)),
+        ..base(7, 0)
+    };
     let records = [(T, Some("a"), Some("b")), (T + 9, Some("c"), Some("d"))];
     assert_eq!(build(&options, &records), unhex(LAT));
     assert_eq!(read(&unhex(LAT)), ["7 T+1000 a b", "8 T+1000 c d"]);
@@ -166,14 +224,25 @@ fn g_lat_every_record_has_the_append_time() {
 
 #[test]
 fn g_nots_no_timestamp() {
-    assert_eq!(build(&base(0, 0), &[(-1, Some("a"), Some("b"))]), unhex(NOTS));
+    assert_eq!(
+        build(&base(0, 0), &[(-1, Some("a"), Some("b"))]),
+        unhex(NOTS)
+    );
     assert_eq!(read(&unhex(NOTS)), ["0 -1 a b"]);
 }
 
 #[test]
 fn g_compacted_keeps_the_range_of_the_original() {
     let mut builder = BatchBuilder::new();
-    builder.push_at(2, TimestampMs(T + 20), Some(b"c"), Some(b"3"), [].into_iter()).unwrap();
+    builder
+        .push_at(
+            2,
+            TimestampMs(T + 20),
+            Some(b"c"),
+            Some(b"3"),
+            [].into_iter(),
+        )
+        .unwrap();
     let built = builder.finish(&base(100, 5)).unwrap();
     assert_eq!(built, unhex(COMPACTED));
     assert_eq!(read(&unhex(COMPACTED)), ["102 T+20 c 3"]);
@@ -190,9 +259,24 @@ fn g_horizon_stands_in_place_of_the_base_timestamp() {
     assert_eq!(build(&base(100, 5), &all), unhex(HORIZON_IN));
     let mut builder = BatchBuilder::new();
     builder.set_delete_horizon(TimestampMs(T + 86_900_000));
-    builder.push_at(1, TimestampMs(T + 1), Some(b"b"), None, [].into_iter()).unwrap();
-    builder.push_at(2, TimestampMs(T + 2), Some(b"a"), Some(b"2"), [].into_iter()).unwrap();
-    let built = builder.finish(&BatchOptions { last_offset_delta: Some(3), ..base(100, 5) }).unwrap();
+    builder
+        .push_at(1, TimestampMs(T + 1), Some(b"b"), None, [].into_iter())
+        .unwrap();
+    builder
+        .push_at(
+            2,
+            TimestampMs(T + 2),
+            Some(b"a"),
+            Some(b"2"),
+            [].into_iter(),
+        )
+        .unwrap();
+    let built = builder
+        .finish(&BatchOptions {
+            last_offset_delta: Some(3),
+            ..base(100, 5)
+        })
+        .unwrap();
     assert_eq!(built, unhex(HORIZON_OUT));
     assert_eq!(read(&unhex(HORIZON_OUT)), ["101 T+1 b -", "102 T+2 a 2"]);
     let bytes = unhex(HORIZON_OUT);
@@ -215,20 +299,34 @@ fn g_empty_has_a_range_and_no_record() {
     assert_eq!(build(&options, &[]), unhex(EMPTY));
     assert!(read(&unhex(EMPTY)).is_empty());
     let bytes = unhex(EMPTY);
-    assert_eq!(Batch::new(&bytes).unwrap().header().last_offset, Offset(101));
+    assert_eq!(
+        Batch::new(&bytes).unwrap().header().last_offset,
+        Offset(101)
+    );
 }
 
 #[test]
 fn g_commit_and_g_abort() {
     for (golden, commit) in [(COMMIT, true), (ABORT, false)] {
-        let options = BatchOptions { producer_id: ProducerId(4001), producer_epoch: 7, ..base(200, 3) };
+        let options = BatchOptions {
+            producer_id: ProducerId(4001),
+            producer_epoch: 7,
+            ..base(200, 3)
+        };
         let mut builder = BatchBuilder::new();
-        let built = control::write_end_marker(&mut builder, commit, 12, TimestampMs(T), &options).unwrap();
+        let built =
+            control::write_end_marker(&mut builder, commit, 12, TimestampMs(T), &options).unwrap();
         assert_eq!(built, unhex(golden));
         let bytes = unhex(golden);
         let batch = Batch::new(&bytes).unwrap();
-        assert!(batch.header().attributes.is_control() && batch.header().attributes.is_transactional());
-        let marker = EndTxnMarker { commit, version: 0, coordinator_epoch: 12 };
+        assert!(
+            batch.header().attributes.is_control() && batch.header().attributes.is_transactional()
+        );
+        let marker = EndTxnMarker {
+            commit,
+            version: 0,
+            coordinator_epoch: 12,
+        };
         assert_eq!(
             control::read_control_batch(&batch, &mut RecordDecoder::new()).unwrap(),
             ControlBatch::EndTxn(marker, TimestampMs(T))
@@ -254,7 +352,10 @@ fn g_kraft_control_batches_are_opaque_but_valid() {
         decoder.begin(&batch).unwrap();
         let record = decoder.next(&batch).unwrap().unwrap();
         assert_eq!(record.offset, Offset(offset));
-        assert_eq!(control::parse_key(record.key).unwrap().control_type, control_type);
+        assert_eq!(
+            control::parse_key(record.key).unwrap().control_type,
+            control_type
+        );
     }
 }
 
@@ -286,7 +387,10 @@ fn g_m0_and_g_m1_messages() {
     assert_eq!(out, unhex(M1));
     assert_eq!(read(&out[..37]), ["10 T+0 k v1"]);
     assert_eq!(read(&out[37..]), ["11 T+1 - -"]);
-    assert_eq!(Batch::new(&out[..37]).unwrap().header().timestamp_type(), TimestampType::CreateTime);
+    assert_eq!(
+        Batch::new(&out[..37]).unwrap().header().timestamp_type(),
+        TimestampType::CreateTime
+    );
 }
 
 #[test]
@@ -297,10 +401,17 @@ fn g_m1_gzip_offsets_are_relative_to_the_last() {
         let mut bytes = unhex(M1_GZIP);
         bytes[..8].copy_from_slice(&i64::to_be_bytes(field));
         let batch = Batch::new(&bytes).unwrap();
-        assert_eq!(legacy::base_offset(&batch, &mut Decompressor::new()).unwrap(), Offset(first), "{field}");
+        assert_eq!(
+            legacy::base_offset(&batch, &mut Decompressor::new()).unwrap(),
+            Offset(first),
+            "{field}"
+        );
         assert_eq!(
             read(&bytes),
-            [format!("{first} T+0 k v1"), format!("{} T+1 k2 v2", first + 1)],
+            [
+                format!("{first} T+0 k v1"),
+                format!("{} T+1 k2 v2", first + 1)
+            ],
             "{field}"
         );
     }
@@ -308,9 +419,15 @@ fn g_m1_gzip_offsets_are_relative_to_the_last() {
 
 #[test]
 fn g_m1_lz4_with_log_append_time() {
-    assert_eq!(read(&unhex(M1_LZ4_LAT)), ["10 T+999 k v1", "11 T+999 k2 v2"]);
+    assert_eq!(
+        read(&unhex(M1_LZ4_LAT)),
+        ["10 T+999 k v1", "11 T+999 k2 v2"]
+    );
     let bytes = unhex(M1_LZ4_LAT);
-    assert_eq!(Batch::new(&bytes).unwrap().header().timestamp_type(), TimestampType::LogAppendTime);
+    assert_eq!(
+        Batch::new(&bytes).unwrap().header().timestamp_type(),
+        TimestampType::LogAppendTime
+    );
 }
 
 #[test]
@@ -322,28 +439,63 @@ fn g_m0_lz4_with_the_wrong_header_checksum_and_g_m0_snappy() {
     let bytes = unhex(M0_LZ4);
     let value = &bytes[26..];
     let mut as_m1 = Vec::new();
-    write_message(&mut as_m1, 1, 3, &OldMessage { value: Some(value), ..old(11, T, None, None) });
-    assert!(RecordDecoder::new().begin(&Batch::new(&as_m1).unwrap()).is_err());
+    write_message(
+        &mut as_m1,
+        1,
+        3,
+        &OldMessage {
+            value: Some(value),
+            ..old(11, T, None, None)
+        },
+    );
+    assert!(
+        RecordDecoder::new()
+            .begin(&Batch::new(&as_m1).unwrap())
+            .is_err()
+    );
 }
 
 #[test]
 fn g_cleaned_old_messages_become_magic_2() {
-    assert_eq!(build(&base(10, -1), &[(-1, Some("k"), Some("v0"))]), unhex(M0_CLEANED));
-    assert_eq!(build(&base(10, -1), &[(T, Some("k"), Some("v1"))]), unhex(M1_CLEANED));
+    assert_eq!(
+        build(&base(10, -1), &[(-1, Some("k"), Some("v0"))]),
+        unhex(M0_CLEANED)
+    );
+    assert_eq!(
+        build(&base(10, -1), &[(T, Some("k"), Some("v1"))]),
+        unhex(M1_CLEANED)
+    );
 }
 
 #[test]
 fn g_gzip_g_snappy_g_lz4_g_zstd() {
     let long = "a".repeat(48);
-    for (golden, codec) in
-        [(GZIP, Codec::Gzip), (SNAPPY, Codec::Snappy), (LZ4, Codec::Lz4), (ZSTD, Codec::Zstd)]
-    {
+    for (golden, codec) in [
+        (GZIP, Codec::Gzip),
+        (SNAPPY, Codec::Snappy),
+        (LZ4, Codec::Lz4),
+        (ZSTD, Codec::Zstd),
+    ] {
         let bytes = unhex(golden);
-        assert_eq!(Batch::new(&bytes).unwrap().header().attributes.codec().unwrap(), codec);
+        assert_eq!(
+            Batch::new(&bytes)
+                .unwrap()
+                .header()
+                .attributes
+                .codec()
+                .unwrap(),
+            codec
+        );
         let expected = [format!("10 T+0 k {long}"), "11 T+1 k2 v2".to_owned()];
         assert_eq!(read(&bytes), expected);
-        let options = BatchOptions { codec, ..base(10, -1) };
-        let built = build(&options, &[(T, Some("k"), Some(&long)), (T + 1, Some("k2"), Some("v2"))]);
+        let options = BatchOptions {
+            codec,
+            ..base(10, -1)
+        };
+        let built = build(
+            &options,
+            &[(T, Some("k"), Some(&long)), (T + 1, Some("k2"), Some("v2"))],
+        );
         assert_eq!(read(&built), expected, "{}", codec.name());
     }
 }
@@ -357,9 +509,20 @@ fn hc36_inner_offsets_are_computed_by_value_and_not_by_count() {
             write_message(&mut inner, magic, 0, &old(offset, T, Some("k"), Some("v")));
         }
         let mut out = Vec::new();
-        write_wrapper(&mut out, magic, 0, Codec::Gzip, &old(9, T, None, None), &inner, &mut compressor)
-            .unwrap();
-        let offsets: Vec<_> = read(&out).iter().map(|r| r.split(' ').next().unwrap().to_owned()).collect();
+        write_wrapper(
+            &mut out,
+            magic,
+            0,
+            Codec::Gzip,
+            &old(9, T, None, None),
+            &inner,
+            &mut compressor,
+        )
+        .unwrap();
+        let offsets: Vec<_> = read(&out)
+            .iter()
+            .map(|r| r.split(' ').next().unwrap().to_owned())
+            .collect();
         assert_eq!(offsets, expected);
         let batch = Batch::new(&out).unwrap();
         assert_eq!(batch.header().last_offset, Offset(9));
@@ -367,11 +530,21 @@ fn hc36_inner_offsets_are_computed_by_value_and_not_by_count() {
         assert_eq!(first.to_string(), expected[0]);
         // A wrapper inside a wrapper is refused.
         let mut twice = Vec::new();
-        write_wrapper(&mut twice, magic, 0, Codec::Gzip, &old(9, T, None, None), &out, &mut compressor)
-            .unwrap();
+        write_wrapper(
+            &mut twice,
+            magic,
+            0,
+            Codec::Gzip,
+            &old(9, T, None, None),
+            &out,
+            &mut compressor,
+        )
+        .unwrap();
         let batch = Batch::new(&twice).unwrap();
         let mut decoder = RecordDecoder::new();
-        let answer = decoder.begin(&batch).and_then(|()| decoder.next(&batch).map(|_| ()));
+        let answer = decoder
+            .begin(&batch)
+            .and_then(|()| decoder.next(&batch).map(|_| ()));
         assert_eq!(answer.unwrap_err().kind(), crate::ErrorKind::InvalidRecord);
     }
 }

@@ -61,27 +61,38 @@ fn take(bytes: &[u8], start: usize, at: &mut usize, what: &str) -> Result<Option
 /// The compressed stream that a wrapper carries as its value.
 pub(super) fn wrapper_value<'a>(batch: &Batch<'a>) -> Result<&'a [u8]> {
     let message = parse_message(batch.bytes(), 0)?;
-    message.value.and_then(|span| span.of(batch.bytes())).ok_or_else(|| {
-        Error::invalid_record(format!(
-            "the compressed wrapper at offset {} has no value",
-            batch.header().base_offset
-        ))
-        .at_offset(batch.header().base_offset)
-    })
+    message
+        .value
+        .and_then(|span| span.of(batch.bytes()))
+        .ok_or_else(|| {
+            Error::invalid_record(format!(
+                "the compressed wrapper at offset {} has no value",
+                batch.header().base_offset
+            ))
+            .at_offset(batch.header().base_offset)
+        })
 }
 
 pub(super) fn open_wrapper(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result<()> {
     let codec = batch.header().attributes.codec()?;
     if codec == Codec::Zstd {
-        return Err(Error::invalid_record("zstd is not allowed in messages of an old format"));
+        return Err(Error::invalid_record(
+            "zstd is not allowed in messages of an old format",
+        ));
     }
-    let header = if batch.header().magic == 0 { Lz4Header::LegacyUnchecked } else { Lz4Header::Checked };
+    let header = if batch.header().magic == 0 {
+        Lz4Header::LegacyUnchecked
+    } else {
+        Lz4Header::Checked
+    };
     decompressor.begin(codec, header, wrapper_value(batch)?)
 }
 
 /// The size with prefix of the inner message at the front of `bytes`; `None` if not even a prefix is left.
 pub(super) fn inner_size(bytes: &[u8], max_body_bytes: usize) -> Result<Option<usize>> {
-    let Some(size) = i32_at(bytes, 8) else { return Ok(None) };
+    let Some(size) = i32_at(bytes, 8) else {
+        return Ok(None);
+    };
     if size < MIN_SIZE_FIELD {
         return Err(Error::corrupt(format!(
             "the size field of an inner message is {size}, at least {MIN_SIZE_FIELD} is needed"
@@ -113,10 +124,19 @@ impl InnerMessage {
             )));
         }
         if bytes.get(17).copied().ok_or_else(short)? & 0x07 != 0 {
-            return Err(Error::invalid_record("an inner message is compressed again"));
+            return Err(Error::invalid_record(
+                "an inner message is compressed again",
+            ));
         }
-        let timestamp = if magic == 1 { i64_at(bytes, 18).ok_or_else(short)? } else { -1 };
-        Ok(Self { offset: i64_at(bytes, 0).ok_or_else(short)?, timestamp: TimestampMs(timestamp) })
+        let timestamp = if magic == 1 {
+            i64_at(bytes, 18).ok_or_else(short)?
+        } else {
+            -1
+        };
+        Ok(Self {
+            offset: i64_at(bytes, 0).ok_or_else(short)?,
+            timestamp: TimestampMs(timestamp),
+        })
     }
 }
 
@@ -145,17 +165,28 @@ pub fn base_offset(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result
     }
     let (first, last) = inner_offsets(batch, decompressor)?;
     let relative = header.magic == 1 && header.base_offset != Offset::ZERO;
-    Ok(Offset(if relative { header.base_offset.0.wrapping_sub(last).wrapping_add(first) } else { first }))
+    Ok(Offset(if relative {
+        header.base_offset.0.wrapping_sub(last).wrapping_add(first)
+    } else {
+        first
+    }))
 }
 
 /// The stored offsets of the first and the last inner message. Bodies are skipped without being held.
 fn inner_offsets(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result<(i64, i64)> {
     open_wrapper(batch, decompressor)?;
-    let mut stream = Skimmed { decompressor, value: wrapper_value(batch)?, buffer: Vec::new(), at: 0 };
+    let mut stream = Skimmed {
+        decompressor,
+        value: wrapper_value(batch)?,
+        buffer: Vec::new(),
+        at: 0,
+    };
     let mut found: Option<(i64, i64)> = None;
     while stream.ensure(PREFIX_BYTES)? {
         let front = stream.front();
-        let (Some(offset), Some(size)) = (i64_at(front, 0), inner_size(front, usize::MAX)?) else { break };
+        let (Some(offset), Some(size)) = (i64_at(front, 0), inner_size(front, usize::MAX)?) else {
+            break;
+        };
         // A message counts only if it is whole.
         if !stream.skip(size)? {
             break;
@@ -164,8 +195,10 @@ fn inner_offsets(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result<(
     }
     found.ok_or_else(|| {
         let offset = batch.header().base_offset;
-        Error::invalid_record(format!("the compressed wrapper at offset {offset} has no inner message"))
-            .at_offset(offset)
+        Error::invalid_record(format!(
+            "the compressed wrapper at offset {offset} has no inner message"
+        ))
+        .at_offset(offset)
     })
 }
 
@@ -185,7 +218,10 @@ impl Skimmed<'_> {
     fn more(&mut self) -> Result<bool> {
         self.buffer.drain(..self.at);
         self.at = 0;
-        Ok(self.decompressor.read_into(self.value, &mut self.buffer, STEP_BYTES)? > 0)
+        Ok(self
+            .decompressor
+            .read_into(self.value, &mut self.buffer, STEP_BYTES)?
+            > 0)
     }
 
     /// Whether `n` bytes are at the front, after decompressing more if need be.
@@ -260,9 +296,17 @@ pub fn write_wrapper(
     compressor: &mut Compressor,
 ) -> Result<()> {
     let mut value = Vec::new();
-    let header = if magic == 0 { Lz4Header::LegacyUnchecked } else { Lz4Header::Checked };
+    let header = if magic == 0 {
+        Lz4Header::LegacyUnchecked
+    } else {
+        Lz4Header::Checked
+    };
     compressor.compress(codec, None, header, inner, &mut value)?;
-    let wrapper = OldMessage { value: Some(&value), key: None, ..*wrapper };
+    let wrapper = OldMessage {
+        value: Some(&value),
+        key: None,
+        ..*wrapper
+    };
     write_message(out, magic, attributes | codec.id(), &wrapper);
     Ok(())
 }

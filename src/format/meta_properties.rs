@@ -31,23 +31,32 @@ pub fn properties(content: &[u8]) -> Result<Vec<(String, String)>> {
 /// Reads and checks the file.
 pub fn parse(content: &[u8]) -> Result<MetaProperties> {
     let all = properties(content)?;
-    let get = |key: &str| all.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str());
+    let get = |key: &str| {
+        all.iter()
+            .find(|(k, _)| k == key)
+            .map(|(_, value)| value.as_str())
+    };
     let version = match get("version") {
         None => 0,
-        Some(text) => {
-            text.parse().map_err(|_| corrupt(&format!("Invalid meta.properties version string '{text}'")))?
-        }
+        Some(text) => text
+            .parse()
+            .map_err(|_| corrupt(&format!("Invalid meta.properties version string '{text}'")))?,
     };
     let node_key = match version {
         0 => "broker.id",
         1 => "node.id",
-        other => return Err(corrupt(&format!("Unknown meta.properties version number {other}"))),
+        other => {
+            return Err(corrupt(&format!(
+                "Unknown meta.properties version number {other}"
+            )));
+        }
     };
     let node_id = match get(node_key) {
-        Some(text) => Some(
-            text.parse()
-                .map_err(|_| corrupt(&format!("Unable to read {node_key} as a base-10 number: '{text}'")))?,
-        ),
+        Some(text) => Some(text.parse().map_err(|_| {
+            corrupt(&format!(
+                "Unable to read {node_key} as a base-10 number: '{text}'"
+            ))
+        })?),
         None if version == 1 => return Err(corrupt("Failed to find node.id")),
         None => None,
     };
@@ -55,14 +64,18 @@ pub fn parse(content: &[u8]) -> Result<MetaProperties> {
     if version == 1 && cluster_id.is_none() {
         return Err(corrupt("cluster.id was not found."));
     }
-    let directory_id = match get("directory.id") {
-        Some(text) => Some(
-            Uuid::parse(text)
-                .map_err(|_| corrupt(&format!("Unable to read directory.id as a Uuid: '{text}'")))?,
-        ),
-        None => None,
-    };
-    Ok(MetaProperties { cluster_id, node_id, directory_id })
+    let directory_id =
+        match get("directory.id") {
+            Some(text) => Some(Uuid::parse(text).map_err(|_| {
+                corrupt(&format!("Unable to read directory.id as a Uuid: '{text}'"))
+            })?),
+            None => None,
+        };
+    Ok(MetaProperties {
+        cluster_id,
+        node_id,
+        directory_id,
+    })
 }
 
 fn corrupt(what: &str) -> Error {
@@ -82,7 +95,10 @@ mod tests {
         .unwrap();
         assert_eq!(meta.node_id, Some(1));
         assert_eq!(meta.cluster_id.as_deref(), Some("JgxuGe9URy-E-ceaL04lEw"));
-        assert_eq!(meta.directory_id.unwrap().to_string(), "Ehx7oGy6RYuFZd6eHiM37g");
+        assert_eq!(
+            meta.directory_id.unwrap().to_string(),
+            "Ehx7oGy6RYuFZd6eHiM37g"
+        );
     }
 
     #[test]
@@ -93,7 +109,10 @@ mod tests {
             ("version=2\n", "Unknown meta.properties version number 2"),
             ("version=x\n", "Invalid meta.properties version string"),
             ("version=1\ncluster.id=c\n", "Failed to find node.id"),
-            ("version=1\nnode.id=x\ncluster.id=c\n", "as a base-10 number"),
+            (
+                "version=1\nnode.id=x\ncluster.id=c\n",
+                "as a base-10 number",
+            ),
             ("version=1\nnode.id=1\n", "cluster.id was not found."),
             ("directory.id=x\n", "Unable to read directory.id as a Uuid"),
         ] {

@@ -39,7 +39,12 @@ impl SegmentFileKind {
     ];
 
     /// The four files that make a segment, in the order in which they are renamed and removed (records.md 11.8).
-    pub const OF_SEGMENT: [Self; 4] = [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TxnIndex];
+    pub const OF_SEGMENT: [Self; 4] = [
+        Self::Log,
+        Self::OffsetIndex,
+        Self::TimeIndex,
+        Self::TxnIndex,
+    ];
 
     /// The end of the name, with its dot.
     #[must_use]
@@ -95,7 +100,11 @@ impl SegmentFile {
     /// A live file.
     #[must_use]
     pub const fn live(offset: Offset, kind: SegmentFileKind) -> Self {
-        Self { offset, kind, state: FileState::Live }
+        Self {
+            offset,
+            kind,
+            state: FileState::Live,
+        }
     }
 
     /// The same file in another state.
@@ -114,8 +123,9 @@ impl SegmentFile {
             return None;
         }
         let offset = Offset(digits.parse().ok()?);
-        let (kind, suffix) =
-            SegmentFileKind::ALL.iter().find_map(|(kind, ext)| Some((*kind, rest.strip_prefix(ext)?)))?;
+        let (kind, suffix) = SegmentFileKind::ALL
+            .iter()
+            .find_map(|(kind, ext)| Some((*kind, rest.strip_prefix(ext)?)))?;
         let state = match suffix {
             "" => FileState::Live,
             ".cleaned" => FileState::Cleaned,
@@ -123,13 +133,22 @@ impl SegmentFile {
             ".deleted" => FileState::Deleted,
             _ => return None,
         };
-        Some(Self { offset, kind, state })
+        Some(Self {
+            offset,
+            kind,
+            state,
+        })
     }
 
     /// The file's name.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{:020}{}{}", self.offset.0, self.kind.extension(), self.state.suffix())
+        format!(
+            "{:020}{}{}",
+            self.offset.0,
+            self.kind.extension(),
+            self.state.suffix()
+        )
     }
 }
 
@@ -155,7 +174,9 @@ pub enum DirKind {
 /// Tells what a sub-directory is by its name (manager.md 2.6, 2.7).
 #[must_use]
 pub fn classify_dir(name: &OsStr) -> DirKind {
-    let Some(name) = name.to_str() else { return DirKind::Unknown };
+    let Some(name) = name.to_str() else {
+        return DirKind::Unknown;
+    };
     if name == REMOTE_INDEX_CACHE {
         return DirKind::Other;
     }
@@ -208,13 +229,19 @@ pub fn check_topic(topic: &str) -> Result<()> {
         "is '.' or '..'"
     } else if topic.len() > MAX_TOPIC_CHARS {
         "is longer than 249 characters"
-    } else if !topic.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-')) {
+    } else if !topic
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+    {
         "has characters other than a-z, A-Z, 0-9, '.', '_' and '-'"
     } else {
         return Ok(());
     };
     let shown: String = topic.chars().take(60).collect();
-    Err(Error::new(ErrorKind::InvalidTopic, format!("the topic name {shown:?} {problem}")))
+    Err(Error::new(
+        ErrorKind::InvalidTopic,
+        format!("the topic name {shown:?} {problem}"),
+    ))
 }
 
 /// Whether a partition may have this number.
@@ -222,8 +249,11 @@ pub fn check_partition(partition: i32) -> Result<()> {
     if partition >= 0 {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::InvalidPartitions, format!("the partition number {partition} is negative"))
-        .in_partition(partition))
+    Err(Error::new(
+        ErrorKind::InvalidPartitions,
+        format!("the partition number {partition} is negative"),
+    )
+    .in_partition(partition))
 }
 
 #[cfg(test)]
@@ -243,9 +273,18 @@ mod tests {
     fn file_names_are_20_digits_and_a_known_end() {
         let file = SegmentFile::live(Offset(42), SegmentFileKind::TimeIndex);
         assert_eq!(file.name(), "00000000000000000042.timeindex");
-        for state in [FileState::Live, FileState::Cleaned, FileState::Swap, FileState::Deleted] {
+        for state in [
+            FileState::Live,
+            FileState::Cleaned,
+            FileState::Swap,
+            FileState::Deleted,
+        ] {
             for (kind, _) in SegmentFileKind::ALL {
-                let file = SegmentFile { offset: Offset(i64::MAX), kind, state };
+                let file = SegmentFile {
+                    offset: Offset(i64::MAX),
+                    kind,
+                    state,
+                };
                 assert_eq!(SegmentFile::parse(OsStr::new(&file.name())), Some(file));
             }
         }
@@ -283,11 +322,17 @@ mod tests {
         assert_eq!(dir(".hid-1"), log(".hid", 1));
         assert_eq!(dir("a b-1"), log("a b", 1));
         assert_eq!(dir("x-0.y-0.z-delete"), DirKind::Delete);
-        assert_eq!(dir("a-1.u-future"), DirKind::Future(TopicPartition::new("a", 1)));
+        assert_eq!(
+            dir("a-1.u-future"),
+            DirKind::Future(TopicPartition::new("a", 1))
+        );
         assert_eq!(dir("a-1.u-future-delete"), DirKind::Delete);
         assert_eq!(dir("a-1.abc-stray"), DirKind::Stray);
         assert_eq!(dir("__cluster_metadata-0"), DirKind::ClusterMetadata);
-        assert_eq!(dir("__cluster_metadata-0.u-delete"), DirKind::ClusterMetadata);
+        assert_eq!(
+            dir("__cluster_metadata-0.u-delete"),
+            DirKind::ClusterMetadata
+        );
         assert_eq!(dir("remote-log-index-cache"), DirKind::Other);
         for name in [
             "orders",
@@ -319,8 +364,21 @@ mod tests {
         for good in ["a", "A.b_c-9", &"x".repeat(249), "..."] {
             assert!(check_topic(good).is_ok(), "{good}");
         }
-        for bad in ["", ".", "..", "a/b", "a b", "\u{e9}", "a\0", &"x".repeat(250)] {
-            assert_eq!(check_topic(bad).unwrap_err().kind(), ErrorKind::InvalidTopic, "{bad}");
+        for bad in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a b",
+            "\u{e9}",
+            "a\0",
+            &"x".repeat(250),
+        ] {
+            assert_eq!(
+                check_topic(bad).unwrap_err().kind(),
+                ErrorKind::InvalidTopic,
+                "{bad}"
+            );
         }
     }
 

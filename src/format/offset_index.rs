@@ -30,7 +30,10 @@ impl OffsetEntry {
     pub fn decode(bytes: &[u8], index: usize, base: Offset) -> Option<Self> {
         let at = index.checked_mul(ENTRY_BYTES)?;
         let relative = u32_at(bytes, at)?.cast_signed();
-        Some(Self { offset: base + i64::from(relative), position: u32_at(bytes, at + 4)? })
+        Some(Self {
+            offset: base + i64::from(relative),
+            position: u32_at(bytes, at + 4)?,
+        })
     }
 }
 
@@ -58,7 +61,9 @@ pub fn is_sane(bytes: &[u8], base: Offset, log_bytes: u64) -> bool {
     }
     let mut last: Option<OffsetEntry> = None;
     for index in 0..bytes.len() / ENTRY_BYTES {
-        let Some(entry) = OffsetEntry::decode(bytes, index, base) else { return false };
+        let Some(entry) = OffsetEntry::decode(bytes, index, base) else {
+            return false;
+        };
         let in_range = entry.offset.relative_to(base).is_some()
             && entry.position <= MAX_RELATIVE_OFFSET
             && u64::from(entry.position) < log_bytes;
@@ -77,7 +82,10 @@ mod tests {
     use crate::format::goldens::unhex;
 
     fn entry(offset: i64, position: u32) -> OffsetEntry {
-        OffsetEntry { offset: Offset(offset), position }
+        OffsetEntry {
+            offset: Offset(offset),
+            position,
+        }
     }
 
     const G_INDEX: &str = "000000030000006d00000096000010000000076c00002009";
@@ -85,13 +93,19 @@ mod tests {
     #[test]
     fn g_index_is_written_and_read() {
         let entries = [entry(103, 109), entry(250, 4096), entry(2000, 8201)];
-        let bytes: Vec<u8> = entries.iter().flat_map(|e| e.encode(Offset(100)).unwrap()).collect();
+        let bytes: Vec<u8> = entries
+            .iter()
+            .flat_map(|e| e.encode(Offset(100)).unwrap())
+            .collect();
         assert_eq!(bytes, unhex(G_INDEX));
         for (i, e) in entries.iter().enumerate() {
             assert_eq!(OffsetEntry::decode(&bytes, i, Offset(100)), Some(*e));
         }
         assert!(is_sane(&bytes, Offset(100), 8202));
-        assert!(!is_sane(&bytes, Offset(100), 8201), "the last position must lie inside the log");
+        assert!(
+            !is_sane(&bytes, Offset(100), 8201),
+            "the last position must lie inside the log"
+        );
     }
 
     #[test]
@@ -100,7 +114,10 @@ mod tests {
         let sane = |bytes: &[u8]| is_sane(bytes, Offset(100), 10_000);
         assert!(sane(&[]) && sane(&good));
         assert!(!sane(&good[..23]), "a part of an entry");
-        assert!(!sane(&[good.clone(), vec![0; 24]].concat()), "zeros behind the entries");
+        assert!(
+            !sane(&[good.clone(), vec![0; 24]].concat()),
+            "zeros behind the entries"
+        );
         assert!(!sane(&[vec![0; 16]].concat()), "two equal entries");
         let mut negative = good.clone();
         negative[0] = 0x80;
@@ -121,7 +138,10 @@ mod tests {
     fn floor_finds_the_last_entry_at_or_below() {
         let keys = [10, 20, 30];
         let of = |target: i32| floor(keys.len(), |i| keys[i] <= target);
-        assert_eq!([of(9), of(10), of(19), of(30), of(99)], [None, Some(0), Some(0), Some(2), Some(2)]);
+        assert_eq!(
+            [of(9), of(10), of(19), of(30), of(99)],
+            [None, Some(0), Some(0), Some(2), Some(2)]
+        );
         assert_eq!(floor(0, |_| true), None);
     }
 }

@@ -80,7 +80,13 @@ fn take_header(bytes: &[u8]) -> Option<(Header<'_>, &[u8])> {
         return Some((Header { key, value: None }, rest));
     }
     let (value, rest) = rest.split_at_checked(value_len as usize)?;
-    Some((Header { key, value: Some(value) }, rest))
+    Some((
+        Header {
+            key,
+            value: Some(value),
+        },
+        rest,
+    ))
 }
 
 /// Walks over the records of a buffer that a caller gives for appending.
@@ -95,9 +101,20 @@ pub struct PackedReader<'a> {
 impl<'a> PackedReader<'a> {
     /// Reads the head. INVALID_ARGUMENT with the position of what is wrong.
     pub fn new(buffer: &'a [u8]) -> Result<Self> {
-        let head = || buffer.first_chunk::<HEAD_BYTES>().map(<[u8; HEAD_BYTES]>::as_slice);
+        let head = || {
+            buffer
+                .first_chunk::<HEAD_BYTES>()
+                .map(<[u8; HEAD_BYTES]>::as_slice)
+        };
         let head = head().ok_or_else(|| {
-            wrong(0, 0, format!("a packed buffer has a head of 32 bytes, here are {}", buffer.len()))
+            wrong(
+                0,
+                0,
+                format!(
+                    "a packed buffer has a head of 32 bytes, here are {}",
+                    buffer.len()
+                ),
+            )
         })?;
         let field = |what: &str, at: u64| wrong(0, at, format!("the packed buffer's {what}"));
         if u32_at(head, 0) != Some(MAGIC) {
@@ -112,14 +129,34 @@ impl<'a> PackedReader<'a> {
             return Err(field("flags are not 0", 12));
         }
         let total = u64_at(head, 24).unwrap_or(0);
-        let bytes = usize::try_from(total).ok().and_then(|total| buffer.get(..total));
+        let bytes = usize::try_from(total)
+            .ok()
+            .and_then(|total| buffer.get(..total));
         let bytes = bytes.ok_or_else(|| {
-            wrong(0, 24, format!("the packed buffer says it has {total} bytes, {} were given", buffer.len()))
+            wrong(
+                0,
+                24,
+                format!(
+                    "the packed buffer says it has {total} bytes, {} were given",
+                    buffer.len()
+                ),
+            )
         })?;
-        if head_bytes < HEAD_BYTES || head_bytes > bytes.len() || !head_bytes.is_multiple_of(ALIGNMENT) {
-            return Err(field("head length is not a multiple of 8 from 32 up to its size", 6));
+        if head_bytes < HEAD_BYTES
+            || head_bytes > bytes.len()
+            || !head_bytes.is_multiple_of(ALIGNMENT)
+        {
+            return Err(field(
+                "head length is not a multiple of 8 from 32 up to its size",
+                6,
+            ));
         }
-        Ok(Self { bytes, at: head_bytes, left, index: 0 })
+        Ok(Self {
+            bytes,
+            at: head_bytes,
+            left,
+            index: 0,
+        })
     }
 
     /// How many entries are left.
@@ -134,14 +171,20 @@ impl<'a> PackedReader<'a> {
             return Ok(None);
         }
         let fail = |what: &str| {
-            wrong(self.index, self.at as u64, format!("entry {} of the packed buffer {what}", self.index))
+            wrong(
+                self.index,
+                self.at as u64,
+                format!("entry {} of the packed buffer {what}", self.index),
+            )
         };
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let entry_len = u32_at(rest, 0).ok_or_else(|| fail("begins behind its end"))? as usize;
         if entry_len < ENTRY_HEAD_BYTES || !entry_len.is_multiple_of(ALIGNMENT) {
             return Err(fail("has a length that is no multiple of 8 from 48 up"));
         }
-        let entry = rest.get(..entry_len).ok_or_else(|| fail("leaves the buffer"))?;
+        let entry = rest
+            .get(..entry_len)
+            .ok_or_else(|| fail("leaves the buffer"))?;
         let record = read_entry(entry).map_err(fail)?;
         self.at += entry_len;
         self.index += 1;
@@ -159,7 +202,9 @@ fn read_entry(entry: &[u8]) -> std::result::Result<PackedRecord<'_>, &'static st
     if flags & !(HAS_KEY | HAS_VALUE) != 0 || u16_at(entry, 6) != Some(0) {
         return Err("has a bit set that only reading sets");
     }
-    let timestamp = super::bytes::array(entry, 16).map(i64::from_le_bytes).ok_or(SHORT)?;
+    let timestamp = super::bytes::array(entry, 16)
+        .map(i64::from_le_bytes)
+        .ok_or(SHORT)?;
     let part = |at| u32_at(entry, at).map(u64::from).ok_or(SHORT);
     let (key_len, value_len, headers_len) = (part(24)?, part(28)?, part(32)?);
     let count = u32_at(entry, 36).ok_or(SHORT)?;
@@ -171,15 +216,23 @@ fn read_entry(entry: &[u8]) -> std::result::Result<PackedRecord<'_>, &'static st
     if used > body.len() as u64 || body.len() as u64 - used >= ALIGNMENT as u64 {
         return Err("has parts that do not add up to its length");
     }
-    let (key, rest) = body.split_at_checked(crate::types::to_usize(key_len)).ok_or(SHORT)?;
-    let (value, rest) = rest.split_at_checked(crate::types::to_usize(value_len)).ok_or(SHORT)?;
-    let (headers, padding) = rest.split_at_checked(crate::types::to_usize(headers_len)).ok_or(SHORT)?;
+    let (key, rest) = body
+        .split_at_checked(crate::types::to_usize(key_len))
+        .ok_or(SHORT)?;
+    let (value, rest) = rest
+        .split_at_checked(crate::types::to_usize(value_len))
+        .ok_or(SHORT)?;
+    let (headers, padding) = rest
+        .split_at_checked(crate::types::to_usize(headers_len))
+        .ok_or(SHORT)?;
     if padding.iter().any(|&b| b != 0) {
         return Err("has padding that is not zero");
     }
     let mut unread = headers;
     for _ in 0..count {
-        unread = take_header(unread).ok_or("has a header that leaves its area")?.1;
+        unread = take_header(unread)
+            .ok_or("has a header that leaves its area")?
+            .1;
     }
     if !unread.is_empty() {
         return Err("has bytes behind its last header");
@@ -188,12 +241,17 @@ fn read_entry(entry: &[u8]) -> std::result::Result<PackedRecord<'_>, &'static st
         timestamp: TimestampMs(timestamp),
         key: (flags & HAS_KEY != 0).then_some(key),
         value: (flags & HAS_VALUE != 0).then_some(value),
-        headers: PackedHeaders { bytes: headers, count },
+        headers: PackedHeaders {
+            bytes: headers,
+            count,
+        },
     })
 }
 
 fn wrong(index: usize, position: u64, message: String) -> Error {
-    Error::new(ErrorKind::InvalidArgument, message).at_record(index).at_position(position)
+    Error::new(ErrorKind::InvalidArgument, message)
+        .at_record(index)
+        .at_position(position)
 }
 
 /// Writes records into a buffer of fixed size.
@@ -214,7 +272,11 @@ impl<'b> PackedWriter<'b> {
         super::bytes::put(head, 4, VERSION.to_le_bytes());
         super::bytes::put(head, 6, [32, 0]);
         super::bytes::put(head, 16, first_offset.to_le_bytes());
-        Some(Self { buffer, at: HEAD_BYTES, entries: 0 })
+        Some(Self {
+            buffer,
+            at: HEAD_BYTES,
+            entries: 0,
+        })
     }
 
     /// Bytes that an entry for `record` takes.
@@ -222,17 +284,23 @@ impl<'b> PackedWriter<'b> {
     pub fn entry_bytes(record: &Record<'_>) -> usize {
         let len = |b: Option<&[u8]>| b.map_or(0, <[u8]>::len);
         let headers: usize = record.headers.map(|h| 8 + h.key.len() + len(h.value)).sum();
-        (ENTRY_HEAD_BYTES + len(record.key) + len(record.value) + headers).next_multiple_of(ALIGNMENT)
+        (ENTRY_HEAD_BYTES + len(record.key) + len(record.value) + headers)
+            .next_multiple_of(ALIGNMENT)
     }
 
     /// Adds a record if there is room for all of it.
     pub fn push(&mut self, record: &Record<'_>) -> bool {
         let entry_len = Self::entry_bytes(record);
-        let Some(entry) = self.at.checked_add(entry_len).and_then(|end| self.buffer.get_mut(self.at..end))
+        let Some(entry) = self
+            .at
+            .checked_add(entry_len)
+            .and_then(|end| self.buffer.get_mut(self.at..end))
         else {
             return false;
         };
-        let Ok(len) = u32::try_from(entry_len) else { return false };
+        let Ok(len) = u32::try_from(entry_len) else {
+            return false;
+        };
         write_entry(entry, len, record);
         self.at += entry_len;
         self.entries += 1;
@@ -257,12 +325,18 @@ fn write_entry(entry: &mut [u8], len: u32, record: &Record<'_>) {
         | flag(record.value.is_some(), HAS_VALUE)
         | flag(record.is_control, CONTROL)
         | flag(record.is_transactional, TRANSACTIONAL)
-        | flag(record.timestamp_type == super::batch::TimestampType::LogAppendTime, LOG_APPEND_TIME);
+        | flag(
+            record.timestamp_type == super::batch::TimestampType::LogAppendTime,
+            LOG_APPEND_TIME,
+        );
     put(entry, 0, len.to_le_bytes());
     super::bytes::put(entry, 4, [KIND_RECORD, flags, 0, 0]);
     super::bytes::put(entry, 8, record.offset.0.to_le_bytes());
     super::bytes::put(entry, 16, record.timestamp.0.to_le_bytes());
-    let (key, value) = (record.key.unwrap_or_default(), record.value.unwrap_or_default());
+    let (key, value) = (
+        record.key.unwrap_or_default(),
+        record.value.unwrap_or_default(),
+    );
     put(entry, 24, len32(key.len()));
     put(entry, 28, len32(value.len()));
     put(entry, 36, len32(record.headers.len()));
@@ -279,7 +353,11 @@ fn write_entry(entry: &mut [u8], len: u32, record: &Record<'_>) {
     append(value);
     for header in record.headers {
         append(&len32(header.key.len()));
-        append(&header.value.map_or(NULL_LEN.to_le_bytes(), |v| len32(v.len())));
+        append(
+            &header
+                .value
+                .map_or(NULL_LEN.to_le_bytes(), |v| len32(v.len())),
+        );
         append(header.key);
         append(header.value.unwrap_or_default());
     }
@@ -303,7 +381,9 @@ mod tests {
     fn pack(records: &[Plain<'_>]) -> Vec<u8> {
         let mut builder = BatchBuilder::new();
         for (ts, key, value, headers) in records {
-            builder.push(TimestampMs(*ts), *key, *value, headers.iter().copied()).unwrap();
+            builder
+                .push(TimestampMs(*ts), *key, *value, headers.iter().copied())
+                .unwrap();
         }
         let bytes = builder.finish(&BatchOptions::default()).unwrap();
         let batch = Batch::new(bytes).unwrap();
@@ -320,7 +400,16 @@ mod tests {
     }
 
     fn sample() -> Vec<u8> {
-        let headers = [Header { key: b"h", value: Some(b"x") }, Header { key: b"", value: None }];
+        let headers = [
+            Header {
+                key: b"h",
+                value: Some(b"x"),
+            },
+            Header {
+                key: b"",
+                value: None,
+            },
+        ];
         pack(&[
             (5, Some(b"key"), Some(b"value"), &headers),
             (-1, None, None, &[]),
@@ -334,11 +423,29 @@ mod tests {
         let mut reader = PackedReader::new(&buffer).unwrap();
         assert_eq!(reader.entries_left(), 3);
         let first = reader.next_record().unwrap().unwrap();
-        assert_eq!((first.timestamp.0, first.key, first.value), (5, Some(&b"key"[..]), Some(&b"value"[..])));
+        assert_eq!(
+            (first.timestamp.0, first.key, first.value),
+            (5, Some(&b"key"[..]), Some(&b"value"[..]))
+        );
         let headers: Vec<_> = first.headers.collect();
-        assert_eq!(headers, [Header { key: b"h", value: Some(b"x") }, Header { key: b"", value: None }]);
+        assert_eq!(
+            headers,
+            [
+                Header {
+                    key: b"h",
+                    value: Some(b"x")
+                },
+                Header {
+                    key: b"",
+                    value: None
+                }
+            ]
+        );
         let second = reader.next_record().unwrap().unwrap();
-        assert_eq!((second.timestamp.0, second.key, second.value), (-1, None, None));
+        assert_eq!(
+            (second.timestamp.0, second.key, second.value),
+            (-1, None, None)
+        );
         let third = reader.next_record().unwrap().unwrap();
         assert_eq!((third.key, third.value), (Some(&b""[..]), Some(&b""[..])));
         assert!(reader.next_record().unwrap().is_none());
@@ -394,7 +501,9 @@ mod tests {
             (with(first + 5, 2), first as u64),
         ];
         for (bytes, position) in cases {
-            let error = PackedReader::new(&bytes).and_then(|mut r| r.next_record().map(|_| ())).unwrap_err();
+            let error = PackedReader::new(&bytes)
+                .and_then(|mut r| r.next_record().map(|_| ()))
+                .unwrap_err();
             assert_eq!(
                 (error.kind(), error.position()),
                 (ErrorKind::InvalidArgument, Some(position)),

@@ -12,7 +12,9 @@ pub const CORRUPT_FILE: &str = "partition.metadata.corrupt";
 pub fn parse(content: &[u8]) -> Result<Uuid> {
     let text = std::str::from_utf8(content).map_err(|_| malformed("it is not UTF-8"))?;
     let mut lines = text.lines();
-    let version: i32 = value_of(lines.next())?.parse().map_err(|_| malformed("the version is no number"))?;
+    let version: i32 = value_of(lines.next())?
+        .parse()
+        .map_err(|_| malformed("the version is no number"))?;
     if version < 0 {
         return Err(malformed("the version is negative"));
     }
@@ -39,11 +41,16 @@ fn colon_parts(line: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let text = rest?;
         let at = text.char_indices().find(|&(i, c)| {
-            c == ':' && text.get(i + 1..).is_some_and(|after| after.starts_with([' ', '\t']))
+            c == ':'
+                && text
+                    .get(i + 1..)
+                    .is_some_and(|after| after.starts_with([' ', '\t']))
         });
         match at {
             Some((i, _)) => {
-                rest = text.get(i + 1..).map(|after| after.trim_start_matches([' ', '\t']));
+                rest = text
+                    .get(i + 1..)
+                    .map(|after| after.trim_start_matches([' ', '\t']));
                 text.get(..i)
             }
             None => rest.take(),
@@ -85,10 +92,17 @@ mod tests {
             b"version\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
             b"version: x\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
         ] {
-            assert_eq!(parse(content).unwrap_err().kind(), ErrorKind::CorruptState, "{content:?}");
+            assert_eq!(
+                parse(content).unwrap_err().kind(),
+                ErrorKind::CorruptState,
+                "{content:?}"
+            );
         }
         let id = parse(b"version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n").unwrap();
         assert_eq!(id.to_string(), "AAAAAAAAAAAAAAAAAAAAAQ");
-        assert_eq!(parse(b"version: 0\nanything: AAAAAAAAAAAAAAAAAAAAAQ\nmore\n").unwrap(), id);
+        assert_eq!(
+            parse(b"version: 0\nanything: AAAAAAAAAAAAAAAAAAAAAQ\nmore\n").unwrap(),
+            id
+        );
     }
 }

@@ -90,7 +90,10 @@ pub struct Span {
 
 impl Span {
     /// Null, as a key or value.
-    const NULL: Self = Self { start: u32::MAX, len: 0 };
+    const NULL: Self = Self {
+        start: u32::MAX,
+        len: 0,
+    };
 
     pub(super) fn new(start: usize, len: usize) -> Option<Self> {
         Some(Self {
@@ -151,7 +154,10 @@ impl RecordParts {
             timestamp_type: facts.timestamp_type,
             key: self.key.of(buffer),
             value: self.value.of(buffer),
-            headers: Headers { bytes: self.headers.of(buffer).unwrap_or_default(), count: self.header_count },
+            headers: Headers {
+                bytes: self.headers.of(buffer).unwrap_or_default(),
+                count: self.header_count,
+            },
             leader_epoch: facts.leader_epoch,
             sequence: self.sequence,
             is_control: facts.is_control,
@@ -220,17 +226,29 @@ pub(super) fn parse_body(body: &[u8], start: usize) -> Result<Body> {
     let (headers, header_count) = if header_count == 0 && rest.is_empty() {
         (Span::default(), 0)
     } else {
-        (Span::new(end - rest.len(), rest.len()).ok_or_else(too_far)?, check_headers(rest, header_count)?)
+        (
+            Span::new(end - rest.len(), rest.len()).ok_or_else(too_far)?,
+            check_headers(rest, header_count)?,
+        )
     };
-    Ok(Body { timestamp_delta, offset_delta, key, value, headers, header_count })
+    Ok(Body {
+        timestamp_delta,
+        offset_delta,
+        key,
+        value,
+        headers,
+        header_count,
+    })
 }
 
 /// Reads all headers once; they must be all that is left.
 #[inline(never)]
 fn check_headers(rest: &[u8], header_count: i32) -> Result<u32> {
     // The claimed count is checked before anything is done that often (records.md 2.9 (e)).
-    let header_count =
-        u32::try_from(header_count).ok().filter(|&count| count as usize <= rest.len()).ok_or_else(|| {
+    let header_count = u32::try_from(header_count)
+        .ok()
+        .filter(|&count| count as usize <= rest.len())
+        .ok_or_else(|| {
             Error::invalid_record(format!(
                 "a record claims {header_count} headers, {} bytes are left",
                 rest.len()
@@ -258,7 +276,9 @@ fn take_nullable(rest: &mut &[u8], end: usize, what: &str) -> Result<Span> {
         *rest = after;
         return Ok(Span::NULL);
     };
-    let Some(behind) = after.get(len..) else { return Err(overrun(what, len, after.len())) };
+    let Some(behind) = after.get(len..) else {
+        return Err(overrun(what, len, after.len()));
+    };
     *rest = behind;
     Span::new(end - after.len(), len).ok_or_else(too_far)
 }
@@ -266,21 +286,36 @@ fn take_nullable(rest: &mut &[u8], end: usize, what: &str) -> Result<Span> {
 fn read_header(bytes: &[u8]) -> Result<(Header<'_>, &[u8])> {
     let (key_len, n) = read_varint(bytes)?;
     let rest = bytes.get(n..).unwrap_or_default();
-    let key_len = usize::try_from(key_len)
-        .map_err(|_| Error::invalid_record(format!("the length {key_len} of a header's key is negative")))?;
-    let (key, rest) =
-        rest.split_at_checked(key_len).ok_or_else(|| overrun("header key", key_len, rest.len()))?;
+    let key_len = usize::try_from(key_len).map_err(|_| {
+        Error::invalid_record(format!(
+            "the length {key_len} of a header's key is negative"
+        ))
+    })?;
+    let (key, rest) = rest
+        .split_at_checked(key_len)
+        .ok_or_else(|| overrun("header key", key_len, rest.len()))?;
     let (value_len, n) = read_varint(rest)?;
     let rest = rest.get(n..).unwrap_or_default();
-    let Ok(value_len) = usize::try_from(value_len) else { return Ok((Header { key, value: None }, rest)) };
-    let (value, rest) =
-        rest.split_at_checked(value_len).ok_or_else(|| overrun("header value", value_len, rest.len()))?;
-    Ok((Header { key, value: Some(value) }, rest))
+    let Ok(value_len) = usize::try_from(value_len) else {
+        return Ok((Header { key, value: None }, rest));
+    };
+    let (value, rest) = rest
+        .split_at_checked(value_len)
+        .ok_or_else(|| overrun("header value", value_len, rest.len()))?;
+    Ok((
+        Header {
+            key,
+            value: Some(value),
+        },
+        rest,
+    ))
 }
 
 #[cold]
 fn overrun(what: &str, len: usize, left: usize) -> Error {
-    Error::invalid_record(format!("the {what} of a record has {len} bytes, {left} are left"))
+    Error::invalid_record(format!(
+        "the {what} of a record has {len} bytes, {left} are left"
+    ))
 }
 
 #[cold]

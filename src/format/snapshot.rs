@@ -34,22 +34,29 @@ pub struct ProducerEntry {
 
 /// Reads a snapshot. What does not parse is CORRUPT_STATE: the file is worthless, an older one or the log has the state.
 pub fn parse(content: &[u8]) -> Result<Vec<ProducerEntry>> {
-    let version =
-        i16_at(content, 0).ok_or_else(|| corrupt(format_args!("it has {} bytes", content.len())))?;
+    let version = i16_at(content, 0)
+        .ok_or_else(|| corrupt(format_args!("it has {} bytes", content.len())))?;
     if version != VERSION {
-        return Err(corrupt(format_args!("its version is {version}, not {VERSION}")));
+        return Err(corrupt(format_args!(
+            "its version is {version}, not {VERSION}"
+        )));
     }
     let (Some(crc), Some(count)) = (u32_at(content, 2), i32_at(content, 6)) else {
         return Err(corrupt(format_args!("it has {} bytes", content.len())));
     };
     let computed = crc32c(content.get(6..).unwrap_or_default());
     if crc != computed {
-        return Err(corrupt(format_args!("its checksum is {computed:08x}, stored is {crc:08x}")));
+        return Err(corrupt(format_args!(
+            "its checksum is {computed:08x}, stored is {crc:08x}"
+        )));
     }
     let entries = content.get(HEADER_BYTES..).unwrap_or_default();
     let whole = entries.len() / ENTRY_BYTES;
-    let count = usize::try_from(count).ok().filter(|&n| n <= whole && count <= MAX_ENTRIES);
-    let count = count.ok_or_else(|| corrupt(format_args!("its number of entries is not what follows")))?;
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|&n| n <= whole && count <= MAX_ENTRIES);
+    let count =
+        count.ok_or_else(|| corrupt(format_args!("its number of entries is not what follows")))?;
     entries
         .chunks_exact(ENTRY_BYTES)
         .take(count)
@@ -82,7 +89,13 @@ pub fn write<'a>(entries: impl IntoIterator<Item = &'a ProducerEntry>) -> Vec<u8
         out.extend_from_slice(&entry.offset_delta.to_be_bytes());
         out.extend_from_slice(&entry.timestamp.0.to_be_bytes());
         out.extend_from_slice(&entry.coordinator_epoch.to_be_bytes());
-        out.extend_from_slice(&entry.txn_first_offset.unwrap_or(Offset::NONE).0.to_be_bytes());
+        out.extend_from_slice(
+            &entry
+                .txn_first_offset
+                .unwrap_or(Offset::NONE)
+                .0
+                .to_be_bytes(),
+        );
     }
     let count = u32::try_from((out.len() - HEADER_BYTES) / ENTRY_BYTES).unwrap_or(u32::MAX);
     put(&mut out, 0, VERSION.to_be_bytes());
@@ -93,7 +106,10 @@ pub fn write<'a>(entries: impl IntoIterator<Item = &'a ProducerEntry>) -> Vec<u8
 }
 
 fn corrupt(what: std::fmt::Arguments<'_>) -> Error {
-    Error::new(ErrorKind::CorruptState, format!("corrupt producer snapshot: {what}"))
+    Error::new(
+        ErrorKind::CorruptState,
+        format!("corrupt producer snapshot: {what}"),
+    )
 }
 
 #[cfg(test)]
@@ -164,7 +180,11 @@ mod tests {
             reseal(with(9, 3)),
             reseal(with(6, 0xff)),
         ] {
-            assert_eq!(parse(&damaged).unwrap_err().kind(), ErrorKind::CorruptState, "{damaged:?}");
+            assert_eq!(
+                parse(&damaged).unwrap_err().kind(),
+                ErrorKind::CorruptState,
+                "{damaged:?}"
+            );
         }
         let mut longer = bytes.clone();
         longer.extend([9; 30]);

@@ -32,7 +32,10 @@ impl TimeEntry {
     pub fn decode(bytes: &[u8], index: usize, base: Offset) -> Option<Self> {
         let at = index.checked_mul(ENTRY_BYTES)?;
         let relative = u32_at(bytes, at + 8)?.cast_signed();
-        Some(Self { timestamp: TimestampMs(i64_at(bytes, at)?), offset: base + i64::from(relative) })
+        Some(Self {
+            timestamp: TimestampMs(i64_at(bytes, at)?),
+            offset: base + i64::from(relative),
+        })
     }
 }
 
@@ -45,9 +48,12 @@ pub fn is_sane(bytes: &[u8], base: Offset, end: Offset) -> bool {
     }
     let mut last: Option<TimeEntry> = None;
     for index in 0..bytes.len() / ENTRY_BYTES {
-        let Some(entry) = TimeEntry::decode(bytes, index, base) else { return false };
-        let in_range =
-            entry.offset.relative_to(base).is_some() && entry.offset < end && entry.timestamp.0 >= 0;
+        let Some(entry) = TimeEntry::decode(bytes, index, base) else {
+            return false;
+        };
+        let in_range = entry.offset.relative_to(base).is_some()
+            && entry.offset < end
+            && entry.timestamp.0 >= 0;
         let rises = last.is_none_or(|l| l.timestamp < entry.timestamp && l.offset <= entry.offset);
         if !in_range || !rises {
             return false;
@@ -64,9 +70,15 @@ mod tests {
 
     #[test]
     fn g_timeindex_is_written_and_read() {
-        let entries = [(T, 103), (T + 5, 250), (T + 9, 260), (T + 10, 261)]
-            .map(|(t, o)| TimeEntry { timestamp: TimestampMs(t), offset: Offset(o) });
-        let bytes: Vec<u8> = entries.iter().flat_map(|e| e.encode(Offset(100)).unwrap()).collect();
+        let entries =
+            [(T, 103), (T + 5, 250), (T + 9, 260), (T + 10, 261)].map(|(t, o)| TimeEntry {
+                timestamp: TimestampMs(t),
+                offset: Offset(o),
+            });
+        let bytes: Vec<u8> = entries
+            .iter()
+            .flat_map(|e| e.encode(Offset(100)).unwrap())
+            .collect();
         let golden = "0000018bcfe56800000000030000018bcfe56805000000960000018bcfe56809000000a00000018bcfe5680a000000a1";
         assert_eq!(bytes, unhex(golden));
         for (i, e) in entries.iter().enumerate() {

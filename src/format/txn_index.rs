@@ -57,7 +57,9 @@ pub fn parse(content: &[u8]) -> Result<Vec<AbortedTxn>> {
 fn unexpected(index: usize, version: i16) -> Error {
     Error::new(
         ErrorKind::CorruptIndex,
-        format!("entry {index} of the transaction index has the version {version}, only 0 is known"),
+        format!(
+            "entry {index} of the transaction index has the version {version}, only 0 is known"
+        ),
     )
     .at_record(index)
 }
@@ -109,7 +111,11 @@ mod tests {
                       0000000000000fa2000000000000006900000000000000820000000000000083";
         assert_eq!(bytes, unhex(golden));
         assert_eq!(parse(&bytes).unwrap(), entries);
-        assert_eq!(parse(&bytes[..50]).unwrap(), entries[..1], "a short tail is ignored");
+        assert_eq!(
+            parse(&bytes[..50]).unwrap(),
+            entries[..1],
+            "a short tail is ignored"
+        );
         let of = |from, upto| {
             let found = collect(&entries, Offset(from), Offset(upto));
             (found.aborted, found.is_complete)

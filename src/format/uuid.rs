@@ -27,8 +27,12 @@ impl Uuid {
 
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong =
-            || Error::new(ErrorKind::CorruptState, format!("{text:?} is no id of 22 base64 characters"));
+        let wrong = || {
+            Error::new(
+                ErrorKind::CorruptState,
+                format!("{text:?} is no id of 22 base64 characters"),
+            )
+        };
         if text.len() > MAX_TEXT_CHARS {
             return Err(wrong());
         }
@@ -42,7 +46,10 @@ impl Uuid {
         loop {
             let mut bytes = [0; 16];
             getrandom::fill(&mut bytes).map_err(|e| {
-                Error::new(ErrorKind::KafkaStorage, format!("no random bytes from the system: {e}"))
+                Error::new(
+                    ErrorKind::KafkaStorage,
+                    format!("no random bytes from the system: {e}"),
+                )
             })?;
             // Version 4, variant 2, as java.util.UUID makes them.
             bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -86,9 +93,13 @@ mod tests {
         assert_eq!(id.to_string(), "Ehx7oGy6RYuFZd6eHiM37g");
         assert_eq!(Uuid::parse("Ehx7oGy6RYuFZd6eHiM37g==").unwrap(), id);
         assert_eq!(Uuid::parse("AAAAAAAAAAAAAAAAAAAAAA").unwrap(), Uuid::ZERO);
-        for wrong in
-            ["", "xx", "Ehx7oGy6RYuFZd6eHiM37gA", "Ehx7oGy6RYuFZd6eHiM37g===", "Ehx7oGy6RYuFZd6eHiM3 g"]
-        {
+        for wrong in [
+            "",
+            "xx",
+            "Ehx7oGy6RYuFZd6eHiM37gA",
+            "Ehx7oGy6RYuFZd6eHiM37g===",
+            "Ehx7oGy6RYuFZd6eHiM3 g",
+        ] {
             assert!(Uuid::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -157,7 +157,10 @@ mod tests {
             assert_eq!(out, bytes, "{value}");
             assert_eq!(varint_len(value), out.len());
             assert_eq!(read_varint(&bytes).unwrap(), (value, bytes.len()));
-            assert_eq!(read_varlong(&bytes).unwrap(), (i64::from(value), bytes.len()));
+            assert_eq!(
+                read_varlong(&bytes).unwrap(),
+                (i64::from(value), bytes.len())
+            );
         }
         for (value, hex) in [
             (1_700_000_000_000, "80a0abfef962"),
@@ -181,7 +184,10 @@ mod tests {
     #[test]
     fn over_long_forms_are_read_and_excess_bits_dropped() {
         assert_eq!(read_varint(&[0x80, 0x00]).unwrap(), (0, 2));
-        assert_eq!(read_varint(&[0xff, 0xff, 0xff, 0xff, 0x7f]).unwrap(), (i32::MIN, 5));
+        assert_eq!(
+            read_varint(&[0xff, 0xff, 0xff, 0xff, 0x7f]).unwrap(),
+            (i32::MIN, 5)
+        );
         assert!(read_varint(&[0x80; 5]).is_err());
         assert!(read_varint(&[0x80; 4]).is_err());
         assert!(read_varlong(&[0x80; 10]).is_err());

@@ -32,15 +32,30 @@ pub(super) fn write_batch(
     }
     let unknown = || "-".to_owned();
     let (base, count) = if header.is_v2() {
-        (header.base_offset.to_string(), header.record_count.to_string())
+        (
+            header.base_offset.to_string(),
+            header.record_count.to_string(),
+        )
     } else if is_valid {
         let base = legacy::base_offset(batch, &mut Decompressor::new());
-        (base.map_or_else(|_| unknown(), |offset| offset.to_string()), count.to_string())
+        (
+            base.map_or_else(|_| unknown(), |offset| offset.to_string()),
+            count.to_string(),
+        )
     } else {
         (unknown(), unknown())
     };
-    let codec = header.attributes.codec().map_or("unknown", crate::format::codec::Codec::name);
-    let of_v2 = |value: String| if header.is_v2() { value } else { "-".to_owned() };
+    let codec = header
+        .attributes
+        .codec()
+        .map_or("unknown", crate::format::codec::Codec::name);
+    let of_v2 = |value: String| {
+        if header.is_v2() {
+            value
+        } else {
+            "-".to_owned()
+        }
+    };
     let _ = writeln!(
         out,
         "batch pos={position} base={base} last={} count={count} magic={} codec={codec} tstype={} base_ts={} max_ts={} \
@@ -50,7 +65,9 @@ pub(super) fn write_batch(
         header.timestamp_type().name(),
         of_v2(header.base_timestamp.to_string()),
         header.max_timestamp,
-        header.delete_horizon().map_or_else(|| "-".to_owned(), |h| h.to_string()),
+        header
+            .delete_horizon()
+            .map_or_else(|| "-".to_owned(), |h| h.to_string()),
         of_v2(header.producer_id.to_string()),
         of_v2(header.producer_epoch.to_string()),
         of_v2(header.base_sequence.to_string()),
@@ -100,12 +117,23 @@ fn write_record(out: &mut String, record: &Record<'_>) {
 fn write_control(out: &mut String, record: &Record<'_>) -> Result<()> {
     let key = control::parse_key(record.key)?;
     let is_end_of_txn = matches!(key.control_type, ABORT | COMMIT);
-    let marker = if is_end_of_txn { Some(control::parse_end_marker(key, record.value)?) } else { None };
-    let _ = write!(out, "ctl {} ts={} key_version={} type=", record.offset, record.timestamp, key.version);
+    let marker = if is_end_of_txn {
+        Some(control::parse_end_marker(key, record.value)?)
+    } else {
+        None
+    };
+    let _ = write!(
+        out,
+        "ctl {} ts={} key_version={} type=",
+        record.offset, record.timestamp, key.version
+    );
     if let Some(marker) = marker {
         let name = if marker.commit { "commit" } else { "abort" };
         let (version, epoch) = (marker.version, marker.coordinator_epoch);
-        let _ = write!(out, "{name} value_version={version} coordinator_epoch={epoch}");
+        let _ = write!(
+            out,
+            "{name} value_version={version} coordinator_epoch={epoch}"
+        );
     } else {
         let _ = write!(out, "{} value=", key.control_type);
         write_bytes(out, record.value);

@@ -82,9 +82,16 @@ enum Entry {
 }
 
 fn entries_in_order(look: &Look, only: Option<&TopicPartition>) -> Vec<Entry> {
-    let mut entries: Vec<(TopicPartition, Entry)> =
-        look.manager.logs().into_iter().map(|log| (log.partition().clone(), Entry::Log(log))).collect();
-    entries.extend(look.failed_logs().map(|f| (f.partition.clone(), Entry::Failed(f.partition.clone()))));
+    let mut entries: Vec<(TopicPartition, Entry)> = look
+        .manager
+        .logs()
+        .into_iter()
+        .map(|log| (log.partition().clone(), Entry::Log(log)))
+        .collect();
+    entries.extend(
+        look.failed_logs()
+            .map(|f| (f.partition.clone(), Entry::Failed(f.partition.clone()))),
+    );
     entries.retain(|(partition, _)| only.is_none_or(|only| only == partition));
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     entries.into_iter().map(|(_, entry)| entry).collect()
@@ -92,14 +99,23 @@ fn entries_in_order(look: &Look, only: Option<&TopicPartition>) -> Vec<Entry> {
 
 fn head(fs: &dyn FileSystem, dir: &Path) -> Result<String> {
     let mut text = String::from("dump 1\n");
-    let clean = if exists(fs, &dir.join(marker::FILE))? { "yes" } else { "no" };
+    let clean = if exists(fs, &dir.join(marker::FILE))? {
+        "yes"
+    } else {
+        "no"
+    };
     let _ = writeln!(text, "clean {clean}");
     if let Some(content) = read_file(fs, &dir.join(meta_properties::FILE))? {
         for (key, value) in meta_properties::properties(&content)? {
             let _ = writeln!(text, "meta {key}={value}");
         }
     }
-    for name in [CLEANER_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, HIGH_WATERMARK_FILE] {
+    for name in [
+        CLEANER_FILE,
+        LOG_START_FILE,
+        RECOVERY_POINT_FILE,
+        HIGH_WATERMARK_FILE,
+    ] {
         match checkpoint::parse(&read_file(fs, &dir.join(name))?.unwrap_or_default()) {
             Ok(offsets) => {
                 for (partition, offset) in offsets {
@@ -111,7 +127,11 @@ fn head(fs: &dyn FileSystem, dir: &Path) -> Result<String> {
             }
         }
     }
-    let mut dirs: Vec<_> = fs.list(dir)?.into_iter().filter(|e| e.kind == EntryKind::Dir).collect();
+    let mut dirs: Vec<_> = fs
+        .list(dir)?
+        .into_iter()
+        .filter(|e| e.kind == EntryKind::Dir)
+        .collect();
     dirs.sort_by(|a, b| a.name.cmp(&b.name));
     for entry in dirs {
         let kind = match classify_dir(&entry.name) {
@@ -153,7 +173,8 @@ fn write_log(
         info.log_end_offset,
         info.segments,
         info.recovery_point,
-        info.topic_id.map_or_else(|| "none".to_owned(), |id| id.to_string()),
+        info.topic_id
+            .map_or_else(|| "none".to_owned(), |id| id.to_string()),
     );
     let segments = log.segment_list();
     for segment in &segments {
@@ -173,7 +194,8 @@ fn write_log(
             last.offset_delta,
             last.timestamp,
             last.coordinator_epoch,
-            last.txn_first_offset.map_or_else(|| "-".to_owned(), |o| o.to_string()),
+            last.txn_first_offset
+                .map_or_else(|| "-".to_owned(), |o| o.to_string()),
         );
         for batch in &producer.batches {
             let _ = writeln!(
@@ -214,9 +236,19 @@ fn write_segment(
     let size = segment.size_bytes();
     let _ = writeln!(text, "seg {} size={size}", segment.base_offset());
     let offsets = segment.with_indexes(|indexes| indexes.offset_entries())?;
-    write_runs(text, offsets.iter().map(|e| format!("oi {} {}", e.offset, e.position)));
+    write_runs(
+        text,
+        offsets
+            .iter()
+            .map(|e| format!("oi {} {}", e.offset, e.position)),
+    );
     let times = segment.with_indexes(|indexes| indexes.time_entries())?;
-    write_runs(text, times.iter().map(|e| format!("ti {} {}", e.timestamp, e.offset)));
+    write_runs(
+        text,
+        times
+            .iter()
+            .map(|e| format!("ti {} {}", e.timestamp, e.offset)),
+    );
     let mut decoder = RecordDecoder::new();
     let mut scan = BatchScan::new(Arc::clone(segment.file()), 0..size);
     loop {
@@ -251,7 +283,11 @@ fn write_segment(
 fn write_runs(text: &mut String, lines: impl Iterator<Item = String>) {
     let mut run: Option<(String, usize)> = None;
     let flush = |text: &mut String, (line, n): (String, usize)| {
-        let _ = if n > 1 { writeln!(text, "{line} x{n}") } else { writeln!(text, "{line}") };
+        let _ = if n > 1 {
+            writeln!(text, "{line} x{n}")
+        } else {
+            writeln!(text, "{line}")
+        };
     };
     for line in lines {
         match &mut run {
@@ -276,7 +312,10 @@ fn write_files(text: &mut String, fs: &dyn FileSystem, dir: &Path) -> Result<()>
     };
     let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
     names.sort();
-    for name in names.iter().map(|name| name.display().to_string()).filter(|name| !name.ends_with(".deleted"))
+    for name in names
+        .iter()
+        .map(|name| name.display().to_string())
+        .filter(|name| !name.ends_with(".deleted"))
     {
         let _ = writeln!(text, "file {name}");
     }

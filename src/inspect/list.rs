@@ -30,7 +30,14 @@ pub struct LogLine {
 
 impl fmt::Display for LogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { partition, start, end, segments, bytes, dir } = self;
+        let Self {
+            partition,
+            start,
+            end,
+            segments,
+            bytes,
+            dir,
+        } = self;
         write!(
             f,
             "{partition} start={start} end={end} segments={segments} bytes={bytes} dir={}",

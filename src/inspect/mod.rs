@@ -60,21 +60,39 @@ impl Look {
             clock: Arc::clone(clock),
             ..ManagerOptions::new(vec![dir.to_path_buf()], Arc::clone(config))
         };
-        Ok(Self { manager: Manager::open(options)?, fs })
+        Ok(Self {
+            manager: Manager::open(options)?,
+            fs,
+        })
     }
 
     /// The logs that cannot be loaded. One that is gone is none of them.
     fn failed_logs(&self) -> impl Iterator<Item = &FailedLog> {
-        self.manager.failed_logs().iter().filter(|failed| !has_vanished(failed))
+        self.manager
+            .failed_logs()
+            .iter()
+            .filter(|failed| !has_vanished(failed))
     }
 
     /// What loading found. That a log went away is told and no failure.
     fn findings(&self) -> Vec<Finding> {
-        let vanished: Vec<_> =
-            self.manager.failed_logs().iter().filter(|f| has_vanished(f)).map(|f| &f.partition).collect();
+        let vanished: Vec<_> = self
+            .manager
+            .failed_logs()
+            .iter()
+            .filter(|f| has_vanished(f))
+            .map(|f| &f.partition)
+            .collect();
         let mut findings = self.manager.report().to_vec();
-        for finding in findings.iter_mut().filter(|finding| finding.kind == FindingKind::Failed) {
-            if finding.partition.as_ref().is_some_and(|partition| vanished.contains(&partition)) {
+        for finding in findings
+            .iter_mut()
+            .filter(|finding| finding.kind == FindingKind::Failed)
+        {
+            if finding
+                .partition
+                .as_ref()
+                .is_some_and(|partition| vanished.contains(&partition))
+            {
                 finding.kind = FindingKind::Ignored;
                 finding.status = None;
                 finding.text = format!("went away while it was looked at: {}", finding.text);
@@ -97,6 +115,9 @@ fn ensure_is_dir(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
         Err(e) if e.is_not_found() => "does not exist",
         Err(e) => return Err(e),
     };
-    Err(Error::new(ErrorKind::LogDirNotFound, format!("the log directory {} {what}", dir.display()))
-        .in_file(dir))
+    Err(Error::new(
+        ErrorKind::LogDirNotFound,
+        format!("the log directory {} {what}", dir.display()),
+    )
+    .in_file(dir))
 }

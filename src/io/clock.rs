@@ -19,7 +19,9 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> TimestampMs {
         // A clock before 1970 reads as 0: record timestamps below 0 do not exist.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         TimestampMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{Clock, DirEntry, EntryKind, File, FileLock, FileSystem, Mapping, OpenMode, Stat, SystemClock};
+use super::{
+    Clock, DirEntry, EntryKind, File, FileLock, FileSystem, Mapping, OpenMode, Stat, SystemClock,
+};
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
 
@@ -41,7 +43,11 @@ impl OverlayFs {
     /// An overlay over `base` without any change yet.
     #[must_use]
     pub fn new(base: Arc<dyn FileSystem>) -> Self {
-        Self { base, clock: Arc::new(SystemClock), names: Mutex::new(BTreeMap::new()) }
+        Self {
+            base,
+            clock: Arc::new(SystemClock),
+            names: Mutex::new(BTreeMap::new()),
+        }
     }
 
     /// The names that differ from the base by now: created, changed or removed. Sorted.
@@ -56,12 +62,18 @@ impl OverlayFs {
     }
 
     fn not_found(action: &str, path: &Path) -> Error {
-        Error::from_io(action, path, &std::io::Error::from_raw_os_error(libc::ENOENT))
+        Error::from_io(
+            action,
+            path,
+            &std::io::Error::from_raw_os_error(libc::ENOENT),
+        )
     }
 
     /// Whether a directory above `path` was removed or moved away here, so that the base has no say below it.
     fn is_cut_off(names: &BTreeMap<PathBuf, Node>, path: &Path) -> bool {
-        path.ancestors().skip(1).any(|above| matches!(names.get(above), Some(Node::Gone)))
+        path.ancestors()
+            .skip(1)
+            .any(|above| matches!(names.get(above), Some(Node::Gone)))
     }
 
     /// The file of this name as the overlay sees it, taken in from the base if need be.
@@ -75,7 +87,11 @@ impl OverlayFs {
             Some(Node::File(file)) => return Ok(Arc::clone(file)),
             Some(Node::Gone) => return Err(Self::not_found(action, path)),
             Some(Node::Dir) => {
-                return Err(Error::from_io(action, path, &std::io::Error::from_raw_os_error(libc::EISDIR)));
+                return Err(Error::from_io(
+                    action,
+                    path,
+                    &std::io::Error::from_raw_os_error(libc::EISDIR),
+                ));
             }
             None if Self::is_cut_off(names, path) => return Err(Self::not_found(action, path)),
             None => {}
@@ -131,7 +147,10 @@ impl FileSystem for OverlayFs {
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
-        if self.stat(path).is_ok_and(|stat| stat.kind == EntryKind::Dir) {
+        if self
+            .stat(path)
+            .is_ok_and(|stat| stat.kind == EntryKind::Dir)
+        {
             return Ok(());
         }
         self.names.lock().insert(path.to_path_buf(), Node::Dir);
@@ -144,10 +163,21 @@ impl FileSystem for OverlayFs {
         if matches!(names.get(dir), Some(Node::Gone)) || (!own && Self::is_cut_off(&names, dir)) {
             return Err(Self::not_found("list", dir));
         }
-        let mut entries = if own { Vec::new() } else { self.base.list(dir)? };
+        let mut entries = if own {
+            Vec::new()
+        } else {
+            self.base.list(dir)?
+        };
         entries.retain(|entry| !names.contains_key(&dir.join(&entry.name)));
-        for (path, node) in names.range(dir.to_path_buf()..).take_while(|(path, _)| path.starts_with(dir)) {
-            let Some(name) = path.strip_prefix(dir).ok().filter(|rest| rest.components().count() == 1) else {
+        for (path, node) in names
+            .range(dir.to_path_buf()..)
+            .take_while(|(path, _)| path.starts_with(dir))
+        {
+            let Some(name) = path
+                .strip_prefix(dir)
+                .ok()
+                .filter(|rest| rest.components().count() == 1)
+            else {
                 continue;
             };
             let kind = match node {
@@ -155,7 +185,10 @@ impl FileSystem for OverlayFs {
                 Node::Dir => EntryKind::Dir,
                 Node::File(_) => EntryKind::File,
             };
-            entries.push(DirEntry { name: name.as_os_str().to_owned(), kind });
+            entries.push(DirEntry {
+                name: name.as_os_str().to_owned(),
+                kind,
+            });
         }
         Ok(entries)
     }
@@ -164,13 +197,21 @@ impl FileSystem for OverlayFs {
         let names = self.names.lock();
         match names.get(path) {
             Some(Node::Gone) => Err(Self::not_found("stat", path)),
-            Some(Node::Dir) => {
-                Ok(Stat { kind: EntryKind::Dir, len: 0, modified: self.clock.now(), identity: (0, 0) })
-            }
+            Some(Node::Dir) => Ok(Stat {
+                kind: EntryKind::Dir,
+                len: 0,
+                modified: self.clock.now(),
+                identity: (0, 0),
+            }),
             Some(Node::File(file)) => {
                 let content = file.content.read();
                 let identity = (u64::MAX, Arc::as_ptr(file) as u64);
-                Ok(Stat { kind: EntryKind::File, len: content.len, modified: content.modified, identity })
+                Ok(Stat {
+                    kind: EntryKind::File,
+                    len: content.len,
+                    modified: content.modified,
+                    identity,
+                })
             }
             None if Self::is_cut_off(&names, path) => Err(Self::not_found("stat", path)),
             None => self.base.stat(path),
@@ -205,9 +246,11 @@ impl FileSystem for OverlayFs {
 
     fn remove_file(&self, path: &Path) -> Result<()> {
         match self.stat(path)?.kind {
-            EntryKind::Dir => {
-                Err(Error::from_io("remove", path, &std::io::Error::from_raw_os_error(libc::EISDIR)))
-            }
+            EntryKind::Dir => Err(Error::from_io(
+                "remove",
+                path,
+                &std::io::Error::from_raw_os_error(libc::EISDIR),
+            )),
             EntryKind::File | EntryKind::Other => {
                 self.names.lock().insert(path.to_path_buf(), Node::Gone);
                 Ok(())
@@ -387,15 +430,21 @@ mod tests {
         let base = Arc::new(SimFs::new());
         base.create_dir(Path::new("/d")).unwrap();
         for (name, content) in files {
-            let file = base.open(&Path::new("/d").join(name), OpenMode::Truncate).unwrap();
+            let file = base
+                .open(&Path::new("/d").join(name), OpenMode::Truncate)
+                .unwrap();
             file.write_at(content, 0).unwrap();
         }
         (Arc::clone(&base), OverlayFs::new(base))
     }
 
     fn names(fs: &dyn FileSystem) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs.list(Path::new("/d")).unwrap().into_iter().map(|e| e.name.into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs
+            .list(Path::new("/d"))
+            .unwrap()
+            .into_iter()
+            .map(|e| e.name.into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -404,15 +453,28 @@ mod tests {
     fn changes_stay_in_memory_and_are_listed() {
         let (base, overlay) = overlay_over(&[("a", b"aaaa"), ("b", b"bbbb"), ("c", b"cccc")]);
         let path = |name: &str| Path::new("/d").join(name);
-        overlay.open(&path("a"), OpenMode::ReadWrite).unwrap().write_at(b"XX", 1).unwrap();
+        overlay
+            .open(&path("a"), OpenMode::ReadWrite)
+            .unwrap()
+            .write_at(b"XX", 1)
+            .unwrap();
         overlay.remove_file(&path("b")).unwrap();
         overlay.rename(&path("c"), &path("d")).unwrap();
         assert_eq!(names(&overlay), ["a", "d"]);
-        assert_eq!(crate::io::read_file(&overlay, &path("a")).unwrap().unwrap(), b"aXXa");
-        assert_eq!(crate::io::read_file(&overlay, &path("d")).unwrap().unwrap(), b"cccc");
+        assert_eq!(
+            crate::io::read_file(&overlay, &path("a")).unwrap().unwrap(),
+            b"aXXa"
+        );
+        assert_eq!(
+            crate::io::read_file(&overlay, &path("d")).unwrap().unwrap(),
+            b"cccc"
+        );
         assert!(overlay.stat(&path("c")).unwrap_err().is_not_found());
         assert_eq!(names(&*base), ["a", "b", "c"]);
-        assert_eq!(crate::io::read_file(&*base, &path("a")).unwrap().unwrap(), b"aaaa");
+        assert_eq!(
+            crate::io::read_file(&*base, &path("a")).unwrap().unwrap(),
+            b"aaaa"
+        );
         assert_eq!(overlay.changed_paths(), ["a", "b", "c", "d"].map(path));
     }
 
@@ -420,7 +482,10 @@ mod tests {
     fn what_the_owner_appends_after_the_first_look_stays_unseen() {
         let (base, overlay) = overlay_over(&[("a", b"1234")]);
         let seen = overlay.open(Path::new("/d/a"), OpenMode::Read).unwrap();
-        base.open(Path::new("/d/a"), OpenMode::ReadWrite).unwrap().write_at(b"5678", 4).unwrap();
+        base.open(Path::new("/d/a"), OpenMode::ReadWrite)
+            .unwrap()
+            .write_at(b"5678", 4)
+            .unwrap();
         let mut buf = [0; 8];
         assert_eq!(seen.read_at(&mut buf, 0).unwrap(), 4);
         assert_eq!(overlay.stat(Path::new("/d/a")).unwrap().len, 4);
@@ -430,7 +495,10 @@ mod tests {
     fn a_file_cut_by_its_owner_gives_an_error_and_not_zeros() {
         let (base, overlay) = overlay_over(&[("a", b"12345678")]);
         let seen = overlay.open(Path::new("/d/a"), OpenMode::Read).unwrap();
-        base.open(Path::new("/d/a"), OpenMode::ReadWrite).unwrap().set_len(2).unwrap();
+        base.open(Path::new("/d/a"), OpenMode::ReadWrite)
+            .unwrap()
+            .set_len(2)
+            .unwrap();
         assert!(seen.read_at(&mut [0; 8], 0).is_err());
     }
 
@@ -439,8 +507,18 @@ mod tests {
         let (_base, overlay) = overlay_over(&[("a", b"1")]);
         overlay.rename(Path::new("/d"), Path::new("/e")).unwrap();
         assert!(overlay.list(Path::new("/d")).unwrap_err().is_not_found());
-        assert!(overlay.open(Path::new("/d/a"), OpenMode::Read).unwrap_err().is_not_found());
-        assert_eq!(crate::io::read_file(&overlay, Path::new("/e/a")).unwrap().unwrap(), b"1");
+        assert!(
+            overlay
+                .open(Path::new("/d/a"), OpenMode::Read)
+                .unwrap_err()
+                .is_not_found()
+        );
+        assert_eq!(
+            crate::io::read_file(&overlay, Path::new("/e/a"))
+                .unwrap()
+                .unwrap(),
+            b"1"
+        );
     }
 
     proptest! {

@@ -34,7 +34,12 @@ fn kind_of(metadata: &fs::Metadata) -> EntryKind {
 
 /// Milliseconds of a file time, cut as Java's `File.lastModified` cuts them.
 fn modified_ms(metadata: &fs::Metadata) -> TimestampMs {
-    TimestampMs(metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000))
+    TimestampMs(
+        metadata
+            .mtime()
+            .saturating_mul(1000)
+            .saturating_add(metadata.mtime_nsec() / 1_000_000),
+    )
 }
 
 impl File for RealFile {
@@ -58,17 +63,24 @@ impl File for RealFile {
     }
 
     fn len(&self) -> Result<u64> {
-        let metadata = self.file.metadata().map_err(|e| Error::from_io("stat", &self.path, &e))?;
+        let metadata = self
+            .file
+            .metadata()
+            .map_err(|e| Error::from_io("stat", &self.path, &e))?;
         Ok(metadata.len())
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        self.file.set_len(len).map_err(|e| Error::from_io("resize", &self.path, &e).at_position(len))
+        self.file
+            .set_len(len)
+            .map_err(|e| Error::from_io("resize", &self.path, &e).at_position(len))
     }
 
     fn sync(&self) -> Result<()> {
         // fdatasync: it covers the length, and nothing here depends on other metadata.
-        self.file.sync_data().map_err(|e| Error::from_sync(&self.path, &e))
+        self.file
+            .sync_data()
+            .map_err(|e| Error::from_sync(&self.path, &e))
     }
 
     fn map(&self, len: u64) -> Result<Mapping> {
@@ -79,8 +91,13 @@ impl File for RealFile {
         // itself never cuts a file that is mapped; readers check the length before they touch a mapping of a file that
         // another process may cut (HC42). The bytes are only ever read as plain bytes, so a concurrent change can give
         // wrong bytes, which checksums find, but no invalid value.
-        let map = unsafe { memmap2::MmapOptions::new().len(to_usize(len)).map(&self.file) };
-        map.map(Mapping::from_mmap).map_err(|e| Error::from_io("map", &self.path, &e))
+        let map = unsafe {
+            memmap2::MmapOptions::new()
+                .len(to_usize(len))
+                .map(&self.file)
+        };
+        map.map(Mapping::from_mmap)
+            .map_err(|e| Error::from_io("map", &self.path, &e))
     }
 
     fn raw_fd(&self) -> Option<RawFd> {
@@ -104,8 +121,13 @@ impl FileSystem for RealFs {
                 options.write(true).create(true).truncate(true);
             }
         }
-        let file = options.open(path).map_err(|e| Error::from_io("open", path, &e))?;
-        Ok(Arc::new(RealFile { file, path: path.into() }))
+        let file = options
+            .open(path)
+            .map_err(|e| Error::from_io("open", path, &e))?;
+        Ok(Arc::new(RealFile {
+            file,
+            path: path.into(),
+        }))
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
@@ -123,10 +145,15 @@ impl FileSystem for RealFs {
             let kind = match entry.file_type().map_err(fail)? {
                 t if t.is_file() => EntryKind::File,
                 t if t.is_dir() => EntryKind::Dir,
-                t if t.is_symlink() => fs::metadata(entry.path()).map_or(EntryKind::Other, |m| kind_of(&m)),
+                t if t.is_symlink() => {
+                    fs::metadata(entry.path()).map_or(EntryKind::Other, |m| kind_of(&m))
+                }
                 _ => EntryKind::Other,
             };
-            entries.push(DirEntry { name: entry.file_name(), kind });
+            entries.push(DirEntry {
+                name: entry.file_name(),
+                kind,
+            });
         }
         Ok(entries)
     }
@@ -185,11 +212,17 @@ impl FileSystem for RealFs {
             }
             // The owner before us may have removed the file between our open and our lock; a lock on a file without a
             // name protects nothing (manager.md 1.5).
-            let held = file.metadata().map_err(|e| Error::from_io("stat", path, &e))?;
+            let held = file
+                .metadata()
+                .map_err(|e| Error::from_io("stat", path, &e))?;
             match fs::metadata(path) {
                 Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
                     let owner = std::process::id();
-                    return Ok(Some(Box::new(OfdLock { _file: file, path: path.to_path_buf(), owner })));
+                    return Ok(Some(Box::new(OfdLock {
+                        _file: file,
+                        path: path.to_path_buf(),
+                        owner,
+                    })));
                 }
                 Ok(_) => {}
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -272,22 +305,61 @@ mod tests {
                 });
             };
             let p = |name: &str| root.join(name);
-            say("no file", fs.open(&p("a"), OpenMode::Read).map(|_| String::new()));
-            say("no dir", fs.open(&p("x/a"), OpenMode::Create).map(|_| String::new()));
+            say(
+                "no file",
+                fs.open(&p("a"), OpenMode::Read).map(|_| String::new()),
+            );
+            say(
+                "no dir",
+                fs.open(&p("x/a"), OpenMode::Create).map(|_| String::new()),
+            );
             say("mkdir", fs.create_dir(&p("d")).map(|()| String::new()));
-            say("mkdir again", fs.create_dir(&p("d")).map(|()| String::new()));
-            say("open a directory", fs.open(&p("d"), OpenMode::ReadWrite).map(|_| String::new()));
+            say(
+                "mkdir again",
+                fs.create_dir(&p("d")).map(|()| String::new()),
+            );
+            say(
+                "open a directory",
+                fs.open(&p("d"), OpenMode::ReadWrite).map(|_| String::new()),
+            );
             let file = fs.open(&p("d/a"), OpenMode::Create).unwrap();
-            say("write with a gap", file.write_at(b"abc", 5).map(|()| String::new()));
-            say("read", crate::io::read_file(fs, &p("d/a")).map(|c| format!("{c:?}")));
-            say("remove a full directory", fs.remove_dir(&p("d")).map(|()| String::new()));
-            say("rename", fs.rename(&p("d/a"), &p("d/b")).map(|()| String::new()));
-            say("write under the new name", file.write_at(b"z", 0).map(|()| String::new()));
-            say("read renamed", crate::io::read_file(fs, &p("d/b")).map(|c| format!("{c:?}")));
-            say("rename nothing", fs.rename(&p("d/a"), &p("d/c")).map(|()| String::new()));
+            say(
+                "write with a gap",
+                file.write_at(b"abc", 5).map(|()| String::new()),
+            );
+            say(
+                "read",
+                crate::io::read_file(fs, &p("d/a")).map(|c| format!("{c:?}")),
+            );
+            say(
+                "remove a full directory",
+                fs.remove_dir(&p("d")).map(|()| String::new()),
+            );
+            say(
+                "rename",
+                fs.rename(&p("d/a"), &p("d/b")).map(|()| String::new()),
+            );
+            say(
+                "write under the new name",
+                file.write_at(b"z", 0).map(|()| String::new()),
+            );
+            say(
+                "read renamed",
+                crate::io::read_file(fs, &p("d/b")).map(|c| format!("{c:?}")),
+            );
+            say(
+                "rename nothing",
+                fs.rename(&p("d/a"), &p("d/c")).map(|()| String::new()),
+            );
             say("remove", fs.remove_file(&p("d/b")).map(|()| String::new()));
-            say("remove again", fs.remove_file(&p("d/b")).map(|()| String::new()));
-            say("remove a directory as a file", fs.remove_file(&p("d")).map(|()| String::new()));
+            say(
+                "remove again",
+                fs.remove_file(&p("d/b")).map(|()| String::new()),
+            );
+            say(
+                "remove a directory as a file",
+                fs.remove_file(&p("d")).map(|()| String::new()),
+            );
             say("list", fs.list(&p("d")).map(|l| format!("{l:?}")));
             say("rmdir", fs.remove_dir(&p("d")).map(|()| String::new()));
             said
@@ -298,7 +370,9 @@ mod tests {
     #[test]
     fn a_mapping_shows_the_bytes_of_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let file = RealFs.open(&dir.path().join("a"), OpenMode::Create).unwrap();
+        let file = RealFs
+            .open(&dir.path().join("a"), OpenMode::Create)
+            .unwrap();
         assert!(file.map(0).unwrap().is_empty());
         file.write_at(b"hello", 0).unwrap();
         assert_eq!(&*file.map(4).unwrap(), b"hell");

@@ -75,23 +75,39 @@ struct Ready<'b> {
 
 impl Log {
     /// Appends the records of `builder` as one batch, all or nothing. No records are no error: offsets -1.
-    pub fn append(&self, builder: &mut BatchBuilder, options: &AppendOptions) -> Result<AppendResult> {
+    pub fn append(
+        &self,
+        builder: &mut BatchBuilder,
+        options: &AppendOptions,
+    ) -> Result<AppendResult> {
         self.check_open()?;
         let config = self.config();
         if builder.record_count() == 0 {
             return Ok(self.nothing_appended());
         }
         let log_append_time = self.log_append_time(&config);
-        let codec = options.codec.unwrap_or_else(|| topic_codec(config.compression));
-        let level = options
-            .level
-            .or_else(|| config.compression_level().filter(|_| codec == topic_codec(config.compression)));
-        let bytes =
-            builder.finish(&BatchOptions { codec, level, log_append_time, ..BatchOptions::default() })?;
+        let codec = options
+            .codec
+            .unwrap_or_else(|| topic_codec(config.compression));
+        let level = options.level.or_else(|| {
+            config
+                .compression_level()
+                .filter(|_| codec == topic_codec(config.compression))
+        });
+        let bytes = builder.finish(&BatchOptions {
+            codec,
+            level,
+            log_append_time,
+            ..BatchOptions::default()
+        })?;
         let header = *Batch::new(bytes)?.header();
         check_batch_size(&header, &config)?;
         self.append_ready(
-            Ready { bytes, header, log_append_time: log_append_time.unwrap_or(TimestampMs::NONE) },
+            Ready {
+                bytes,
+                header,
+                log_append_time: log_append_time.unwrap_or(TimestampMs::NONE),
+            },
             &config,
             options,
         )
@@ -112,7 +128,11 @@ impl Log {
         }
         let header = *Batch::new(&own)?.header();
         self.append_ready(
-            Ready { bytes: &mut own, header, log_append_time: log_append_time.unwrap_or(TimestampMs::NONE) },
+            Ready {
+                bytes: &mut own,
+                header,
+                log_append_time: log_append_time.unwrap_or(TimestampMs::NONE),
+            },
             &config,
             options,
         )
@@ -186,11 +206,15 @@ impl Log {
             leader_epoch: epoch,
             ..ready.header
         };
-        if !header.follows(first_offset) || header.last_offset - first_offset > i64::from(MAX_RELATIVE_OFFSET)
+        if !header.follows(first_offset)
+            || header.last_offset - first_offset > i64::from(MAX_RELATIVE_OFFSET)
         {
             return Err(Error::new(
                 ErrorKind::SegmentOverflow,
-                format!("an append of the offsets {first_offset}..{} fits no segment", header.last_offset),
+                format!(
+                    "an append of the offsets {first_offset}..{} fits no segment",
+                    header.last_offset
+                ),
             )
             .at_offset(header.last_offset));
         }
@@ -226,7 +250,9 @@ impl Log {
             incoming_bytes: bytes,
             incoming_last_offset: header.last_offset,
             incoming_max_timestamp: header.max_timestamp,
-            max_age_ms: config.max_segment_ms().saturating_sub(writer.roll_jitter_ms),
+            max_age_ms: config
+                .max_segment_ms()
+                .saturating_sub(writer.roll_jitter_ms),
             rolling_timestamp,
             created: active.created(),
             now: self.clock.now(),
@@ -243,13 +269,19 @@ impl Log {
     /// Stores a batch and lets it count. If storing fails the log is as it was before, or refuses appends until it is
     /// opened again: no append ever lands behind garbage.
     fn write(&self, writer: &mut Writer, bytes: &[u8], header: &BatchHeader) -> Result<()> {
-        let stored = writer.active.store(bytes).and_then(|()| note_epoch(writer, header));
+        let stored = writer
+            .active
+            .store(bytes)
+            .and_then(|()| note_epoch(writer, header));
         if let Err(error) = stored {
             match writer.active.cut_back() {
                 Ok(()) => writer.unsynced_cut = true,
                 Err(cut) => writer.broken = Some(cut),
             }
-            return Err(self.health.judge(error).context(format_args!("append to {}", self.partition)));
+            return Err(self
+                .health
+                .judge(error)
+                .context(format_args!("append to {}", self.partition)));
         }
         writer.active.commit(std::slice::from_ref(header));
         writer.end = header.last_offset.next();
@@ -270,7 +302,10 @@ impl Log {
         };
         match segment.file().sync() {
             Ok(()) => error,
-            Err(e) => self.health.judge(e).context(format_args!("after a failed append ({error})")),
+            Err(e) => self
+                .health
+                .judge(e)
+                .context(format_args!("after a failed append ({error})")),
         }
     }
 
@@ -281,7 +316,10 @@ impl Log {
             None => Ok(()),
             Some(cause) => Err(Error::new(
                 ErrorKind::KafkaStorage,
-                format!("the log {} takes no appends until it is opened again: {cause}", self.partition),
+                format!(
+                    "the log {} takes no appends until it is opened again: {cause}",
+                    self.partition
+                ),
             )
             .in_partition(self.partition.partition)),
         }
@@ -292,7 +330,11 @@ impl Log {
 /// although its append failed.
 fn note_epoch(writer: &mut Writer, header: &BatchHeader) -> Result<()> {
     let mut next = writer.epochs.cache().clone();
-    if next.assign(header.leader_epoch, header.base_offset).is_change() || !writer.epochs.is_stored() {
+    if next
+        .assign(header.leader_epoch, header.base_offset)
+        .is_change()
+        || !writer.epochs.is_stored()
+    {
         writer.epochs.store_as(next)?;
     }
     Ok(())
@@ -301,9 +343,13 @@ fn note_epoch(writer: &mut Writer, header: &BatchHeader) -> Result<()> {
 /// The epoch to stamp (c-abi.md 3.2.4).
 fn leader_epoch(writer: &Writer, options: &AppendOptions) -> Result<LeaderEpoch> {
     let latest = writer.epochs.cache().latest();
-    let Some(epoch) = options.leader_epoch else { return Ok(latest.unwrap_or(LeaderEpoch(0))) };
+    let Some(epoch) = options.leader_epoch else {
+        return Ok(latest.unwrap_or(LeaderEpoch(0)));
+    };
     if epoch.0 < 0 {
-        return Err(Error::invalid_argument(format!("the leader epoch {epoch} is negative")));
+        return Err(Error::invalid_argument(format!(
+            "the leader epoch {epoch} is negative"
+        )));
     }
     match latest {
         Some(latest) if epoch < latest && options.epoch_rule == LeaderEpochRule::RefuseOlder => {
@@ -346,7 +392,9 @@ fn check_client_batch(bytes: &[u8], config: &LogConfig) -> Result<Option<usize>>
     let mut first: Option<BatchHeader> = None;
     let mut count = 0;
     while let Next::Batch(size) = next_in_memory(rest)? {
-        let Some((one, behind)) = rest.split_at_checked(size as usize) else { break };
+        let Some((one, behind)) = rest.split_at_checked(size as usize) else {
+            break;
+        };
         rest = behind;
         let batch = Batch::new(one)?;
         let header = *batch.header();
@@ -376,7 +424,10 @@ fn check_client_header(header: &BatchHeader) -> Result<()> {
     if !header.is_v2() {
         return Err(Error::new(
             ErrorKind::UnsupportedForMessageFormat,
-            format!("a batch of magic {} cannot be appended yet, magic 2 can", header.magic),
+            format!(
+                "a batch of magic {} cannot be appended yet, magic 2 can",
+                header.magic
+            ),
         ));
     }
     let range = i64::from(header.last_offset_delta()) + 1;
@@ -387,7 +438,9 @@ fn check_client_header(header: &BatchHeader) -> Result<()> {
         )));
     }
     if header.attributes.is_control() {
-        return Err(Error::invalid_record("a producer may not append a control batch"));
+        return Err(Error::invalid_record(
+            "a producer may not append a control batch",
+        ));
     }
     if header.has_producer_id() || header.attributes.is_transactional() {
         return Err(Error::new(

@@ -21,19 +21,29 @@ impl Log {
             self.state.store(CLOSED, Ordering::SeqCst);
             is_writable.and_then(|()| writer.active.finish())
         };
-        let closed = prepared.and_then(|()| self.flush_all_files()).and_then(|()| {
-            let mut writer = self.lock_writer();
-            writer.epochs.store()?;
-            let end = writer.end;
-            writer.producers.set_map_end(end);
-            writer.producers.take_snapshot(Durability::Synced)?;
-            self.fs.sync_dir(&self.dir)?;
-            // Those that the next load would remove, such as the one of an earlier close: what was closed in order is as
-            // a load leaves it, down to the names. That they are gone need not be durable.
-            let bases: Vec<_> = self.segments().iter().map(|segment| segment.base_offset()).collect();
-            let range = RebuildRange { log_start: self.start_offset(), end, now: self.clock.now() };
-            writer.producers.tidy(&bases, range)
-        });
+        let closed = prepared
+            .and_then(|()| self.flush_all_files())
+            .and_then(|()| {
+                let mut writer = self.lock_writer();
+                writer.epochs.store()?;
+                let end = writer.end;
+                writer.producers.set_map_end(end);
+                writer.producers.take_snapshot(Durability::Synced)?;
+                self.fs.sync_dir(&self.dir)?;
+                // Those that the next load would remove, such as the one of an earlier close: what was closed in order is as
+                // a load leaves it, down to the names. That they are gone need not be durable.
+                let bases: Vec<_> = self
+                    .segments()
+                    .iter()
+                    .map(|segment| segment.base_offset())
+                    .collect();
+                let range = RebuildRange {
+                    log_start: self.start_offset(),
+                    end,
+                    now: self.clock.now(),
+                };
+                writer.producers.tidy(&bases, range)
+            });
         closed.map_err(|e| self.health.judge(e))
     }
 

@@ -137,7 +137,9 @@ impl Log {
     #[must_use]
     pub fn cursor(self: &Arc<Self>, start: Offset, options: CursorOptions) -> Cursor {
         let mut decoder = RecordDecoder::new();
-        decoder.set_max_body_bytes(to_usize(u64::from(self.config().max_decompressed_message_bytes)));
+        decoder.set_max_body_bytes(to_usize(u64::from(
+            self.config().max_decompressed_message_bytes,
+        )));
         Cursor {
             log: Arc::clone(self),
             options,
@@ -160,7 +162,9 @@ impl Cursor {
     /// Where the next call goes on: behind the last record given, or behind what was passed over after it.
     #[must_use]
     pub fn position(&self) -> Offset {
-        self.given.get(self.given_again).map_or(self.next, |again| again.parts.offset)
+        self.given
+            .get(self.given_again)
+            .map_or(self.next, |again| again.parts.offset)
     }
 
     /// Goes on from `offset`. Whether it can be read shows at the next call.
@@ -226,9 +230,16 @@ impl Cursor {
 
     /// Fills the buffer from the next offset on. Whether there was anything.
     fn read_on(&mut self) -> Result<bool> {
-        let wanted = if self.options.read_bytes == 0 { DEFAULT_READ_BYTES } else { self.options.read_bytes };
+        let wanted = if self.options.read_bytes == 0 {
+            DEFAULT_READ_BYTES
+        } else {
+            self.options.read_bytes
+        };
         self.grow_buffer(wanted)?;
-        let options = ReadOptions { max_bytes: wanted, first_batch: FirstBatch::Always };
+        let options = ReadOptions {
+            max_bytes: wanted,
+            first_batch: FirstBatch::Always,
+        };
         let read = match self.log.read(self.next, &mut self.buffer, &options) {
             Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
                 self.grow_buffer(e.position().map_or(0, to_usize))?;
@@ -246,9 +257,12 @@ impl Cursor {
 
     fn grow_buffer(&mut self, bytes: usize) -> Result<()> {
         let missing = bytes.saturating_sub(self.buffer.len());
-        self.buffer
-            .try_reserve(missing)
-            .map_err(|_| Error::new(ErrorKind::NoMemory, format!("no memory to read {bytes} bytes")))?;
+        self.buffer.try_reserve(missing).map_err(|_| {
+            Error::new(
+                ErrorKind::NoMemory,
+                format!("no memory to read {bytes} bytes"),
+            )
+        })?;
         self.buffer.resize(self.buffer.len() + missing, 0);
         Ok(())
     }
@@ -265,19 +279,31 @@ impl Cursor {
         };
         self.current = None;
         self.next = self.next.max(current.next_offset);
-        let batch = Batch::new(self.buffer.get(current.start..current.end).unwrap_or_default())?;
+        let batch = Batch::new(
+            self.buffer
+                .get(current.start..current.end)
+                .unwrap_or_default(),
+        )?;
         let batch_start = (!self.decoder.is_inflating()).then_some(current.start);
         let group = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        self.groups.push(Group { facts: *self.decoder.facts(), batch_start });
+        self.groups.push(Group {
+            facts: *self.decoder.facts(),
+            batch_start,
+        });
         loop {
             if self.given.len() >= max || self.decoder.inflated().len() >= INFLATED_BYTES_MAX {
                 self.current = Some(current);
                 self.next = self.given.last().map_or(current.next_offset, |last| {
-                    last.parts.offset.next().clamp(self.wanted_from, current.next_offset)
+                    last.parts
+                        .offset
+                        .next()
+                        .clamp(self.wanted_from, current.next_offset)
                 });
                 return Ok(());
             }
-            let Some(parts) = self.decoder.next_parts(&batch)? else { return Ok(()) };
+            let Some(parts) = self.decoder.next_parts(&batch)? else {
+                return Ok(());
+            };
             if parts.offset >= self.wanted_from {
                 self.given.push(Given { parts, group });
             } else if batch_start.is_none() && self.given.is_empty() {
@@ -288,7 +314,10 @@ impl Cursor {
 
     /// Takes up the next batch of the buffer; `None` if it holds no record that is wanted.
     fn begin_batch(&mut self) -> Result<Option<Current>> {
-        let rest = self.buffer.get(self.batch_at..self.filled).unwrap_or_default();
+        let rest = self
+            .buffer
+            .get(self.batch_at..self.filled)
+            .unwrap_or_default();
         let size = BatchHeader::parse(rest).map_or(rest.len(), |header| header.size_bytes as usize);
         let (start, end) = (self.batch_at, (self.batch_at + size).min(self.filled));
         self.batch_at = end;
@@ -310,7 +339,13 @@ impl Cursor {
             ))
             .at_offset(header.base_offset));
         }
-        self.decoder.begin_behind(&batch).map_err(|e| e.at_offset(header.base_offset))?;
-        Ok(Some(Current { start, end, next_offset }))
+        self.decoder
+            .begin_behind(&batch)
+            .map_err(|e| e.at_offset(header.base_offset))?;
+        Ok(Some(Current {
+            start,
+            end,
+            next_offset,
+        }))
     }
 }

@@ -86,7 +86,11 @@ impl EpochFile {
     /// file has is not known.
     pub(super) fn store_as(&mut self, next: EpochCache) -> Result<()> {
         self.stored = None;
-        replace_file(&*self.fs, &self.path, &epoch_checkpoint::write(next.entries()))?;
+        replace_file(
+            &*self.fs,
+            &self.path,
+            &epoch_checkpoint::write(next.entries()),
+        )?;
         self.stored = Some(next.clone());
         self.cache = next;
         Ok(())

@@ -88,7 +88,9 @@ impl Log {
             self.raise_recovery_point(end);
         }
         let mut writer = self.lock_writer();
-        writer.pending_roll = synced.as_ref().map_or(PendingRoll::None, |&end| PendingRoll::Ready(end));
+        writer.pending_roll = synced
+            .as_ref()
+            .map_or(PendingRoll::None, |&end| PendingRoll::Ready(end));
         synced.map(|_| ())
     }
 
@@ -125,13 +127,18 @@ impl Log {
     fn sync_names(&self) -> Result<()> {
         let (unsynced_names, snapshot) = {
             let mut writer = self.lock_writer();
-            (std::mem::take(&mut writer.unsynced_names), writer.producers.take_unsynced())
+            (
+                std::mem::take(&mut writer.unsynced_names),
+                writer.producers.take_unsynced(),
+            )
         };
         if !unsynced_names {
             return Ok(());
         }
-        let synced =
-            snapshot.as_ref().map_or(Ok(()), |file| file.sync()).and_then(|()| self.fs.sync_dir(&self.dir));
+        let synced = snapshot
+            .as_ref()
+            .map_or(Ok(()), |file| file.sync())
+            .and_then(|()| self.fs.sync_dir(&self.dir));
         synced.map_err(|e| {
             let mut writer = self.lock_writer();
             writer.unsynced_names = true;
@@ -143,6 +150,8 @@ impl Log {
     }
 
     fn judge_flush(&self, error: Error) -> Error {
-        self.health.judge(error).context(format_args!("flush of {}", self.partition))
+        self.health
+            .judge(error)
+            .context(format_args!("flush of {}", self.partition))
     }
 }

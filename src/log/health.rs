@@ -18,7 +18,10 @@ impl DirHealth {
     /// A directory that works.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
-        Self { path, failure: RwLock::new(None) }
+        Self {
+            path,
+            failure: RwLock::new(None),
+        }
     }
 
     /// The directory.
@@ -63,6 +66,10 @@ impl DirHealth {
     /// descriptors lose nothing: they are for the one call only (deviations.md D19, D37).
     #[must_use]
     pub fn judge(&self, error: Error) -> Error {
-        if error.kind() == ErrorKind::KafkaStorage && error.is_io() { self.fail(error) } else { error }
+        if error.kind() == ErrorKind::KafkaStorage && error.is_io() {
+            self.fail(error)
+        } else {
+            error
+        }
     }
 }

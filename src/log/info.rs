@@ -45,7 +45,11 @@ impl Log {
     #[must_use]
     pub fn last_stable_offset(&self) -> Offset {
         let writer = self.lock_writer();
-        let first_unstable = writer.producers.producers().transactions.first_unstable_offset();
+        let first_unstable = writer
+            .producers
+            .producers()
+            .transactions
+            .first_unstable_offset();
         first_unstable.map_or(writer.end, |first| first.min(writer.end))
     }
 
@@ -55,13 +59,18 @@ impl Log {
         let writer = self.lock_writer();
         let segments = self.segments();
         let log_end_offset = writer.end;
-        let first_unstable = writer.producers.producers().transactions.first_unstable_offset();
+        let first_unstable = writer
+            .producers
+            .producers()
+            .transactions
+            .first_unstable_offset();
         LogInfo {
             log_start_offset: self.start_offset(),
             high_watermark: log_end_offset,
             // A transaction may have begun below where the log starts by now (log.md 1.7).
-            last_stable_offset: first_unstable
-                .map_or(log_end_offset, |first| first.max(self.start_offset()).min(log_end_offset)),
+            last_stable_offset: first_unstable.map_or(log_end_offset, |first| {
+                first.max(self.start_offset()).min(log_end_offset)
+            }),
             log_end_offset,
             recovery_point: self.recovery_point(),
             latest_epoch: writer.epochs.cache().latest(),
@@ -82,7 +91,12 @@ impl Log {
     #[must_use]
     pub fn producers(&self) -> Vec<(ProducerId, Producer)> {
         let writer = self.lock_writer();
-        writer.producers.producers().iter().map(|(id, producer)| (id, producer.clone())).collect()
+        writer
+            .producers
+            .producers()
+            .iter()
+            .map(|(id, producer)| (id, producer.clone()))
+            .collect()
     }
 
     /// The segments, rising.

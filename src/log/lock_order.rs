@@ -60,7 +60,10 @@ mod check {
     impl Held {
         pub(super) fn enter(level: Level) -> Self {
             HELD.with_borrow_mut(|held| {
-                assert!(held.iter().all(|&h| h < level), "lock order: {level:?} while holding {held:?}");
+                assert!(
+                    held.iter().all(|&h| h < level),
+                    "lock order: {level:?} while holding {held:?}"
+                );
                 held.push(level);
             });
             Self(level)

@@ -29,7 +29,9 @@ impl TimeTarget {
             -3 => Ok(Self::MaxTimestamp),
             -5 | -6 => Err(Error::new(
                 ErrorKind::Unsupported,
-                format!("the timestamp {timestamp} asks for tiered storage, which klog does not have"),
+                format!(
+                    "the timestamp {timestamp} asks for tiered storage, which klog does not have"
+                ),
             )),
             other => Ok(Self::At(TimestampMs(other))),
         }
@@ -48,7 +50,10 @@ impl Log {
             TimeTarget::Earliest => {
                 let start = self.start_offset();
                 let first = self.lock_writer().epochs.cache().earliest();
-                Ok(Some(end_of_log(start, first.filter(|e| e.start_offset <= start).map(|e| e.epoch))))
+                Ok(Some(end_of_log(
+                    start,
+                    first.filter(|e| e.start_offset <= start).map(|e| e.epoch),
+                )))
             }
             TimeTarget::MaxTimestamp => self.find_max_timestamp(),
             TimeTarget::At(timestamp) => self.find_timestamp(timestamp),
@@ -83,7 +88,9 @@ impl Log {
             let max = segment.max_timestamp()?;
             if best
                 .as_ref()
-                .is_none_or(|(_, best): &(_, crate::segment::MaxTimestamp)| max.timestamp > best.timestamp)
+                .is_none_or(|(_, best): &(_, crate::segment::MaxTimestamp)| {
+                    max.timestamp > best.timestamp
+                })
             {
                 best = Some((segment.clone(), max));
             }
@@ -99,5 +106,9 @@ impl Log {
 }
 
 fn end_of_log(offset: Offset, leader_epoch: Option<LeaderEpoch>) -> RecordTime {
-    RecordTime { timestamp: TimestampMs::NONE, offset, leader_epoch }
+    RecordTime {
+        timestamp: TimestampMs::NONE,
+        offset,
+        leader_epoch,
+    }
 }

@@ -128,7 +128,10 @@ impl Log {
         };
         let mut producers = loaded.producers;
         // Single replica: all that was loaded is committed (manager.md 7.7).
-        producers.producers_mut().transactions.on_high_watermark(loaded.end);
+        producers
+            .producers_mut()
+            .transactions
+            .on_high_watermark(loaded.end);
         let writer = Writer {
             active: loaded.writer,
             end: loaded.end,
@@ -221,7 +224,10 @@ impl Log {
             Some(own) if own == id => Ok(()),
             Some(own) => Err(Error::new(
                 ErrorKind::InconsistentTopicId,
-                format!("the log {} has the topic id {own}, not {id}", self.partition),
+                format!(
+                    "the log {} has the topic id {own}, not {id}",
+                    self.partition
+                ),
             )
             .in_partition(self.partition.partition)),
             None => {
@@ -239,8 +245,11 @@ impl Log {
         if self.state.load(Ordering::SeqCst) == OPEN {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Closed, format!("the log {} is closed", self.partition))
-            .in_partition(self.partition.partition))
+        Err(Error::new(
+            ErrorKind::Closed,
+            format!("the log {} is closed", self.partition),
+        )
+        .in_partition(self.partition.partition))
     }
 
     /// Takes the append lock.

@@ -57,7 +57,11 @@ pub(super) struct RebuildRange {
 
 impl ProducerLog {
     /// The state of no producer, with the snapshots that lie in the directory.
-    pub(super) fn open(fs: &Arc<dyn FileSystem>, dir: &Arc<Path>, expiration_ms: i64) -> Result<Self> {
+    pub(super) fn open(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Arc<Path>,
+        expiration_ms: i64,
+    ) -> Result<Self> {
         let mut opened = Self {
             fs: Arc::clone(fs),
             dir: Arc::clone(dir),
@@ -74,8 +78,10 @@ impl ProducerLog {
 
     fn list_snapshots(&self) -> Result<BTreeSet<Offset>> {
         let entries = self.fs.list(&self.dir)?;
-        let files =
-            entries.iter().filter(|e| e.kind == EntryKind::File).filter_map(|e| SegmentFile::parse(&e.name));
+        let files = entries
+            .iter()
+            .filter(|e| e.kind == EntryKind::File)
+            .filter_map(|e| SegmentFile::parse(&e.name));
         Ok(files
             .filter(|f| f.kind == SegmentFileKind::Snapshot && f.state == FileState::Live)
             .map(|f| f.offset)
@@ -83,7 +89,8 @@ impl ProducerLog {
     }
 
     fn path(&self, offset: Offset) -> PathBuf {
-        self.dir.join(SegmentFile::live(offset, SegmentFileKind::Snapshot).name())
+        self.dir
+            .join(SegmentFile::live(offset, SegmentFileKind::Snapshot).name())
     }
 
     /// The producers.
@@ -164,10 +171,17 @@ impl ProducerLog {
     /// than every segment (state.md 6.4).
     pub(super) fn remove_strays(&mut self, segment_bases: &[Offset]) -> Result<()> {
         self.snapshots = self.list_snapshots()?;
-        let strays: Vec<Offset> =
-            self.snapshots.iter().filter(|o| !segment_bases.contains(o)).copied().collect();
+        let strays: Vec<Offset> = self
+            .snapshots
+            .iter()
+            .filter(|o| !segment_bases.contains(o))
+            .copied()
+            .collect();
         let newest_base = segment_bases.iter().max();
-        let kept = strays.last().filter(|&&last| newest_base.is_none_or(|&base| last >= base)).copied();
+        let kept = strays
+            .last()
+            .filter(|&&last| newest_base.is_none_or(|&base| last >= base))
+            .copied();
         for stray in strays.into_iter().filter(|&stray| Some(stray) != kept) {
             self.remove(stray)?;
         }
@@ -190,8 +204,12 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         let last_base = segments.last().map(|s| s.base_offset());
-        let mut snapshot_at =
-            [last_base.and_then(|base| segments.below(base)).map(|s| s.base_offset()), last_base];
+        let mut snapshot_at = [
+            last_base
+                .and_then(|base| segments.below(base))
+                .map(|s| s.base_offset()),
+            last_base,
+        ];
         // Without any snapshot Kafka believes a clean shutdown to mean that there were no producers, and writes empty
         // snapshots from the very start. The same files are written here, with what the log says (D49).
         let believed_empty = self.snapshots.is_empty() && shutdown == Shutdown::Clean;
@@ -201,7 +219,10 @@ impl ProducerLog {
             self.producers.clear();
             self.last_snapshot = Offset::ZERO;
             // Also where the log does not begin yet, and at the very base where it begins inside a segment.
-            for base in snapshot_at.iter_mut().filter(|base| base.is_some_and(|b| b <= range.log_start)) {
+            for base in snapshot_at
+                .iter_mut()
+                .filter(|base| base.is_some_and(|b| b <= range.log_start))
+            {
                 self.map_end = base.take().unwrap_or_default();
                 self.take_snapshot(Durability::Synced)?;
             }
@@ -218,12 +239,21 @@ impl ProducerLog {
     }
 
     fn drop_out_of_range(&mut self, range: RebuildRange) -> Result<()> {
-        let out: Vec<Offset> =
-            self.snapshots.iter().filter(|&&o| o > range.end || o <= range.log_start).copied().collect();
+        let out: Vec<Offset> = self
+            .snapshots
+            .iter()
+            .filter(|&&o| o > range.end || o <= range.log_start)
+            .copied()
+            .collect();
         out.into_iter().try_for_each(|offset| self.remove(offset))
     }
 
-    fn load_newest(&mut self, range: RebuildRange, shutdown: Shutdown, notes: &mut LoadNotes) -> Result<()> {
+    fn load_newest(
+        &mut self,
+        range: RebuildRange,
+        shutdown: Shutdown,
+        notes: &mut LoadNotes,
+    ) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
             let content = read_file(&*self.fs, &self.path(newest))?.unwrap_or_default();
             match snapshot::parse(&content) {
@@ -267,8 +297,14 @@ impl ProducerLog {
                 self.take_snapshot(Durability::Synced)?;
             }
             let mut replay = Replay::default();
-            match self.replay_segment(segment, start, holds_end == Some(base), range.end, &mut replay, notes)
-            {
+            match self.replay_segment(
+                segment,
+                start,
+                holds_end == Some(base),
+                range.end,
+                &mut replay,
+                notes,
+            ) {
                 // Flushed data that cannot be read is no reason not to open a log: what lies before it is known.
                 Err(e) if e.is_corrupt_data() => notes.note(
                     FindingKind::Ignored,
@@ -302,12 +338,18 @@ impl ProducerLog {
                 Err(e) => return Err(e),
             }
         }
-        let Some(first) = segment.translate(start, until)? else { return Ok(()) };
+        let Some(first) = segment.translate(start, until)? else {
+            return Ok(());
+        };
         let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.has_producer_id() {
                 let is_control = scanned.header.attributes.is_control();
-                let control = if is_control { Some(scan.bytes_of(&scanned)?) } else { None };
+                let control = if is_control {
+                    Some(scan.bytes_of(&scanned)?)
+                } else {
+                    None
+                };
                 replay.batch(&self.producers, &scanned.header, control.as_ref(), notes);
             }
         }
@@ -335,7 +377,10 @@ impl ProducerLog {
             self.map_end = header.last_offset.next();
         }
         let completed = completed?;
-        let last_stable_offset = self.producers.transactions.last_stable_offset_at(&completed);
+        let last_stable_offset = self
+            .producers
+            .transactions
+            .last_stable_offset_at(&completed);
         self.producers.transactions.complete(&completed);
         Some((completed, last_stable_offset))
     }
@@ -360,7 +405,9 @@ struct Replay {
 
 impl Replay {
     fn of(&mut self, producers: &Producers, producer_id: ProducerId) -> &mut StagedProducer {
-        self.staged.entry(producer_id).or_insert_with(|| producers.stage(producer_id))
+        self.staged
+            .entry(producer_id)
+            .or_insert_with(|| producers.stage(producer_id))
     }
 
     fn batch(
@@ -371,7 +418,8 @@ impl Replay {
         notes: &mut LoadNotes,
     ) -> Option<CompletedTxn> {
         let Some(batch) = control else {
-            if let Some(Oddity::NotTransactional) = self.of(producers, header.producer_id).replay_data(header)
+            if let Some(Oddity::NotTransactional) =
+                self.of(producers, header.producer_id).replay_data(header)
             {
                 notes.note(
                     FindingKind::Ignored,
@@ -390,8 +438,9 @@ impl Replay {
                 None
             }
             Ok(ControlBatch::EndTxn(marker, timestamp)) => {
-                let completed =
-                    self.of(producers, header.producer_id).replay_marker(header, marker, timestamp);
+                let completed = self
+                    .of(producers, header.producer_id)
+                    .replay_marker(header, marker, timestamp);
                 self.completed.extend(completed);
                 completed
             }
@@ -399,7 +448,10 @@ impl Replay {
                 // A good checksum around something that is no marker: kept, without effect (records.md 3.6, D51).
                 notes.note(
                     FindingKind::Ignored,
-                    format!("the control batch at offset {} ends no transaction: {e}", header.base_offset),
+                    format!(
+                        "the control batch at offset {} ends no transaction: {e}",
+                        header.base_offset
+                    ),
                 );
                 None
             }

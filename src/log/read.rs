@@ -31,7 +31,10 @@ pub enum FirstBatch {
 impl Default for ReadOptions {
     /// As much as the buffer holds, the first batch in any case.
     fn default() -> Self {
-        Self { max_bytes: usize::MAX, first_batch: FirstBatch::Always }
+        Self {
+            max_bytes: usize::MAX,
+            first_batch: FirstBatch::Always,
+        }
     }
 }
 
@@ -63,7 +66,12 @@ impl Log {
     /// Reads whole batches of one segment into `buffer`, from the one that holds `start` on. No data is no error.
     /// OFFSET_OUT_OF_RANGE below the log start and above the log end; BUFFER_TOO_SMALL, with the bytes needed as its
     /// position, if the first batch does not fit.
-    pub fn read(&self, start: Offset, buffer: &mut [u8], options: &ReadOptions) -> Result<ReadResult> {
+    pub fn read(
+        &self,
+        start: Offset,
+        buffer: &mut [u8],
+        options: &ReadOptions,
+    ) -> Result<ReadResult> {
         self.check_open()?;
         let end = self.end.load();
         let log_start = self.start_offset();
@@ -95,12 +103,16 @@ impl Log {
         let segments = self.segments();
         for segment in segments.from_floor(start) {
             let readable = readable_bytes(segment, end);
-            if let Some(found) = read_segment(segment, start, readable, buffer, options, &nothing)? {
+            if let Some(found) = read_segment(segment, start, readable, buffer, options, &nothing)?
+            {
                 return Ok(found);
             }
         }
         // Everything from here to the end was compacted away.
-        Ok(ReadResult { next_offset: end.offset, ..nothing })
+        Ok(ReadResult {
+            next_offset: end.offset,
+            ..nothing
+        })
     }
 }
 
@@ -121,9 +133,12 @@ fn read_segment(
     options: &ReadOptions,
     nothing: &ReadResult,
 ) -> Result<Option<ReadResult>> {
-    let Some(first) = segment.translate(start, readable)? else { return Ok(None) };
+    let Some(first) = segment.translate(start, readable)? else {
+        return Ok(None);
+    };
     let first_bytes = first.size_bytes as usize;
-    let is_left_out = options.max_bytes < first_bytes && options.first_batch == FirstBatch::IfItFits;
+    let is_left_out =
+        options.max_bytes < first_bytes && options.first_batch == FirstBatch::IfItFits;
     let found = ReadResult {
         segment_base_offset: segment.base_offset(),
         position: first.position,
@@ -146,8 +161,11 @@ fn read_segment(
         .at_offset(first.base_offset)
         .at_position(u64::from(first.size_bytes)));
     }
-    let wanted =
-        options.max_bytes.max(first_bytes).min(buffer.len()).min(to_usize(readable - first.position));
+    let wanted = options
+        .max_bytes
+        .max(first_bytes)
+        .min(buffer.len())
+        .min(to_usize(readable - first.position));
     let buffer = buffer.get_mut(..wanted).unwrap_or_default();
     let read = segment.file().read_at(buffer, first.position)?;
     let whole = whole_batches(buffer.get(..read).unwrap_or_default())?;
@@ -178,10 +196,16 @@ struct Whole {
 
 /// The whole batches at the front of `bytes`.
 fn whole_batches(bytes: &[u8]) -> Result<Whole> {
-    let mut whole = Whole { bytes: 0, batches: 0, next_offset: Offset::ZERO };
+    let mut whole = Whole {
+        bytes: 0,
+        batches: 0,
+        next_offset: Offset::ZERO,
+    };
     loop {
         let rest = bytes.get(whole.bytes..).unwrap_or_default();
-        let Some(prefix) = rest.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else { return Ok(whole) };
+        let Some(prefix) = rest.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else {
+            return Ok(whole);
+        };
         match next_in_file(prefix, rest.len() as u64) {
             Ok(Next::Batch(size)) => {
                 let Some(header) = rest.get(..size as usize).and_then(BatchHeader::parse) else {

@@ -53,7 +53,10 @@ pub struct Finding {
 impl fmt::Display for Finding {
     /// `kind TAB dir TAB topic-partition or "-" TAB status name or "-" TAB text`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let partition = self.partition.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        let partition = self
+            .partition
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), ToString::to_string);
         let status = self.status.map_or("-", ErrorKind::name);
         write!(
             f,
@@ -69,7 +72,9 @@ impl fmt::Display for Finding {
 /// Text for a field of a line: tab, line feed and backslash are written as escapes.
 #[must_use]
 pub fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('\t', "\\t")
+        .replace('\n', "\\n")
 }
 
 /// Findings of one log, gathered while it loads.

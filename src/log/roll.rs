@@ -86,12 +86,23 @@ pub fn should_roll(input: &RollInput) -> Option<RollReason> {
     let waited_ms = since.0.0.wrapping_sub(since.1.0);
     let is_empty = input.size_bytes == 0;
     let checks = [
-        (input.size_bytes + input.incoming_bytes > input.max_size_bytes, RollReason::Size),
+        (
+            input.size_bytes + input.incoming_bytes > input.max_size_bytes,
+            RollReason::Size,
+        ),
         (!is_empty && waited_ms > input.max_age_ms, RollReason::Age),
         (input.is_index_full, RollReason::IndexFull),
-        (input.incoming_last_offset.relative_to(input.base_offset).is_none(), RollReason::OffsetRange),
+        (
+            input
+                .incoming_last_offset
+                .relative_to(input.base_offset)
+                .is_none(),
+            RollReason::OffsetRange,
+        ),
     ];
-    checks.into_iter().find_map(|(rolls, reason)| rolls.then_some(reason))
+    checks
+        .into_iter()
+        .find_map(|(rolls, reason)| rolls.then_some(reason))
 }
 
 /// A segment's part of `segment.jitter.ms`, drawn anew for each (log.md 2.3).
@@ -137,7 +148,8 @@ impl Log {
             return Ok(Rolled::FlushFirst);
         }
         writer.pending_roll = PendingRoll::None;
-        self.begin_segment(writer, base).map_err(|e| self.health.judge(e))?;
+        self.begin_segment(writer, base)
+            .map_err(|e| self.health.judge(e))?;
         Ok(Rolled::Done)
     }
 
@@ -156,7 +168,14 @@ impl Log {
         writer.unsynced_names |= is_new;
         let preallocate = Some(config.initial_file_bytes()).filter(|&bytes| bytes > 0);
         let options = super::load::segment_options(&config);
-        let created = Segment::create(&self.fs, &self.dir, base, options, preallocate, self.clock.now());
+        let created = Segment::create(
+            &self.fs,
+            &self.dir,
+            base,
+            options,
+            preallocate,
+            self.clock.now(),
+        );
         let next = match created {
             Ok(next) => next,
             Err(error) if is_new => {
@@ -204,31 +223,82 @@ mod tests {
     #[test]
     fn log_md_2_9_size_rolls_strictly_above_the_limit() {
         assert_eq!(should_roll(&input()), None);
-        assert_eq!(should_roll(&RollInput { incoming_bytes: 101, ..input() }), Some(RollReason::Size));
+        assert_eq!(
+            should_roll(&RollInput {
+                incoming_bytes: 101,
+                ..input()
+            }),
+            Some(RollReason::Size)
+        );
     }
 
     #[test]
     fn log_md_2_10_age_counts_record_time_from_the_first_batch() {
-        let at = |ts| should_roll(&RollInput { incoming_max_timestamp: TimestampMs(ts), ..input() });
+        let at = |ts| {
+            should_roll(&RollInput {
+                incoming_max_timestamp: TimestampMs(ts),
+                ..input()
+            })
+        };
         assert_eq!(at(6000), None);
         assert_eq!(at(6001), Some(RollReason::Age));
-        assert_eq!(at(-1), None, "a batch without time never rolls by time when the first has one");
-        let without =
-            RollInput { rolling_timestamp: Some(TimestampMs::NONE), created: TimestampMs(100), ..input() };
-        assert_eq!(should_roll(&RollInput { now: TimestampMs(1100), ..without }), None);
-        assert_eq!(should_roll(&RollInput { now: TimestampMs(1101), ..without }), Some(RollReason::Age));
-        let empty =
-            RollInput { size_bytes: 0, rolling_timestamp: None, now: TimestampMs(i64::MAX), ..input() };
-        assert_eq!(should_roll(&empty), None, "an empty segment never rolls for time");
+        assert_eq!(
+            at(-1),
+            None,
+            "a batch without time never rolls by time when the first has one"
+        );
+        let without = RollInput {
+            rolling_timestamp: Some(TimestampMs::NONE),
+            created: TimestampMs(100),
+            ..input()
+        };
+        assert_eq!(
+            should_roll(&RollInput {
+                now: TimestampMs(1100),
+                ..without
+            }),
+            None
+        );
+        assert_eq!(
+            should_roll(&RollInput {
+                now: TimestampMs(1101),
+                ..without
+            }),
+            Some(RollReason::Age)
+        );
+        let empty = RollInput {
+            size_bytes: 0,
+            rolling_timestamp: None,
+            now: TimestampMs(i64::MAX),
+            ..input()
+        };
+        assert_eq!(
+            should_roll(&empty),
+            None,
+            "an empty segment never rolls for time"
+        );
     }
 
     #[test]
     fn full_indexes_and_far_offsets_roll_even_an_empty_segment() {
-        let empty = RollInput { size_bytes: 0, rolling_timestamp: None, ..input() };
-        assert_eq!(should_roll(&RollInput { is_index_full: true, ..empty }), Some(RollReason::IndexFull));
+        let empty = RollInput {
+            size_bytes: 0,
+            rolling_timestamp: None,
+            ..input()
+        };
+        assert_eq!(
+            should_roll(&RollInput {
+                is_index_full: true,
+                ..empty
+            }),
+            Some(RollReason::IndexFull)
+        );
         let far = Offset(0x8000_0000);
         assert_eq!(
-            should_roll(&RollInput { incoming_last_offset: far, ..empty }),
+            should_roll(&RollInput {
+                incoming_last_offset: far,
+                ..empty
+            }),
             Some(RollReason::OffsetRange)
         );
     }

@@ -14,8 +14,10 @@ impl SegmentList {
     /// A list of segments in any order; of two with one base the later one counts.
     #[must_use]
     pub fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
-        let by_base: std::collections::BTreeMap<_, _> =
-            segments.into_iter().map(|segment| (segment.base_offset(), segment)).collect();
+        let by_base: std::collections::BTreeMap<_, _> = segments
+            .into_iter()
+            .map(|segment| (segment.base_offset(), segment))
+            .collect();
         Self(by_base.into_values().collect())
     }
 
@@ -66,13 +68,19 @@ impl SegmentList {
     /// The segment with the greatest base below `offset`.
     #[must_use]
     pub fn below(&self, offset: Offset) -> Option<&Arc<Segment>> {
-        self.0.partition_point(|s| s.base_offset() < offset).checked_sub(1).and_then(|i| self.0.get(i))
+        self.0
+            .partition_point(|s| s.base_offset() < offset)
+            .checked_sub(1)
+            .and_then(|i| self.0.get(i))
     }
 
     /// Segments that may hold offsets of `[from, to)`: from the floor of `from`, or the first, up to bases below `to`.
     #[must_use]
     pub fn range(&self, from: Offset, to: Offset) -> &[Arc<Segment>] {
-        let start = self.0.partition_point(|s| s.base_offset() <= from).saturating_sub(1);
+        let start = self
+            .0
+            .partition_point(|s| s.base_offset() <= from)
+            .saturating_sub(1);
         let end = self.0.partition_point(|s| s.base_offset() < to);
         self.0.get(start..end).unwrap_or_default()
     }
@@ -86,7 +94,13 @@ impl SegmentList {
     /// The list without the segments above this base.
     #[must_use]
     pub fn without_above(&self, base: Offset) -> Self {
-        Self(self.0.iter().filter(|s| s.base_offset() <= base).cloned().collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|s| s.base_offset() <= base)
+                .cloned()
+                .collect(),
+        )
     }
 }
 

@@ -28,14 +28,22 @@ impl Checkpoints {
             match checkpoint::parse(&read_file(fs, &path)?.unwrap_or_default()) {
                 Ok(offsets) => Ok(offsets),
                 Err(e) => {
-                    unreadable.push(Unreadable { problem: format!("{name}: {e}") });
+                    unreadable.push(Unreadable {
+                        problem: format!("{name}: {e}"),
+                    });
                     Ok(Offsets::new())
                 }
             }
         };
         let recovery_points = read(RECOVERY_POINT_FILE)?;
         let log_starts = read(LOG_START_FILE)?;
-        Ok((Self { recovery_points, log_starts }, unreadable))
+        Ok((
+            Self {
+                recovery_points,
+                log_starts,
+            },
+            unreadable,
+        ))
     }
 
     pub(super) fn recovery_point(&self, partition: &TopicPartition) -> Offset {
@@ -49,8 +57,10 @@ impl Checkpoints {
     /// Keeps only the entries of partitions that are in the directory but not served: they are written again as they
     /// were.
     pub(super) fn keep_only(&mut self, unserved: &[TopicPartition]) {
-        self.recovery_points.retain(|partition, _| unserved.contains(partition));
-        self.log_starts.retain(|partition, _| unserved.contains(partition));
+        self.recovery_points
+            .retain(|partition, _| unserved.contains(partition));
+        self.log_starts
+            .retain(|partition, _| unserved.contains(partition));
     }
 
     pub(super) fn write_recovery_points(
@@ -62,17 +72,32 @@ impl Checkpoints {
         write(fs, dir, RECOVERY_POINT_FILE, &self.recovery_points, served)
     }
 
-    pub(super) fn write_log_starts(&self, fs: &dyn FileSystem, dir: &Path, served: Offsets) -> Result<()> {
+    pub(super) fn write_log_starts(
+        &self,
+        fs: &dyn FileSystem,
+        dir: &Path,
+        served: Offsets,
+    ) -> Result<()> {
         write(fs, dir, LOG_START_FILE, &self.log_starts, served)
     }
 }
 
 /// 0 without an entry. The files may hold negative offsets; no log starts there.
 fn offset_of(offsets: &Offsets, partition: &TopicPartition) -> Offset {
-    offsets.get(partition).copied().unwrap_or(Offset::ZERO).max(Offset::ZERO)
+    offsets
+        .get(partition)
+        .copied()
+        .unwrap_or(Offset::ZERO)
+        .max(Offset::ZERO)
 }
 
-fn write(fs: &dyn FileSystem, dir: &Path, name: &str, kept: &Offsets, served: Offsets) -> Result<()> {
+fn write(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    name: &str,
+    kept: &Offsets,
+    served: Offsets,
+) -> Result<()> {
     let mut all = kept.clone();
     all.extend(served);
     replace_file(fs, &dir.join(name), &checkpoint::write(&all))

@@ -22,14 +22,18 @@ impl Manager {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write()).into_values().collect();
+        let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
+            .into_values()
+            .collect();
         let outcomes = self.close_logs(&logs);
         let mut first = Ok(());
         for dir in &self.dirs {
             let is_here = |log: &&Arc<Log>| log.dir().parent() == Some(dir.path.as_path());
             let here: Vec<&Arc<Log>> = logs.iter().filter(is_here).collect();
-            let failed =
-                outcomes.iter().find(|(log, outcome)| outcome.is_err() && is_here(log)).map(|(_, o)| o);
+            let failed = outcomes
+                .iter()
+                .find(|(log, outcome)| outcome.is_err() && is_here(log))
+                .map(|(_, o)| o);
             let closed = match failed {
                 Some(Err(e)) => Err(e.clone()),
                 _ => self.close_dir(dir, &here),
@@ -110,13 +114,21 @@ impl Manager {
         for log in logs {
             recovery_points.insert(log.partition().clone(), log.recovery_point());
             let start = log.start_offset();
-            if log.segments().first().is_some_and(|first| start > first.base_offset()) {
+            if log
+                .segments()
+                .first()
+                .is_some_and(|first| start > first.base_offset())
+            {
                 log_starts.insert(log.partition().clone(), start);
             }
         }
         let judge = |e: Error| dir.health.judge(e);
-        dir.checkpoints.write_recovery_points(&*self.fs, &dir.path, recovery_points).map_err(judge)?;
-        dir.checkpoints.write_log_starts(&*self.fs, &dir.path, log_starts).map_err(judge)
+        dir.checkpoints
+            .write_recovery_points(&*self.fs, &dir.path, recovery_points)
+            .map_err(judge)?;
+        dir.checkpoints
+            .write_log_starts(&*self.fs, &dir.path, log_starts)
+            .map_err(judge)
     }
 
     /// Writes the checkpoints of every directory now.
@@ -124,8 +136,10 @@ impl Manager {
         self.check_open()?;
         let logs = self.logs();
         for dir in self.dirs.iter().filter(|dir| dir.is_online()) {
-            let here: Vec<&Arc<Log>> =
-                logs.iter().filter(|log| self.dir_of(log).is_some_and(|d| d.path == dir.path)).collect();
+            let here: Vec<&Arc<Log>> = logs
+                .iter()
+                .filter(|log| self.dir_of(log).is_some_and(|d| d.path == dir.path))
+                .collect();
             self.write_checkpoints(dir, &here)?;
         }
         Ok(())

@@ -25,7 +25,11 @@ pub struct CreateOptions {
 impl Manager {
     /// The log of a partition, made if there is none. An existing log must have the topic id given, if one is given; one
     /// that has none yet takes it.
-    pub fn get_or_create_log(&self, partition: &TopicPartition, options: &CreateOptions) -> Result<Arc<Log>> {
+    pub fn get_or_create_log(
+        &self,
+        partition: &TopicPartition,
+        options: &CreateOptions,
+    ) -> Result<Arc<Log>> {
         self.check_open()?;
         check_topic(&partition.topic)?;
         check_partition(partition.partition)?;
@@ -61,17 +65,27 @@ impl Manager {
         logs: impl Iterator<Item = &'a Arc<Log>>,
     ) -> Result<&LogDir> {
         if let Some(wanted) = &options.dir {
-            return self.dirs.iter().find(|dir| dir.path == *wanted).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::LogDirNotFound,
-                    format!("{} is not a log directory of this manager", wanted.display()),
-                )
-                .in_file(wanted)
-            });
+            return self
+                .dirs
+                .iter()
+                .find(|dir| dir.path == *wanted)
+                .ok_or_else(|| {
+                    Error::new(
+                        ErrorKind::LogDirNotFound,
+                        format!(
+                            "{} is not a log directory of this manager",
+                            wanted.display()
+                        ),
+                    )
+                    .in_file(wanted)
+                });
         }
         let mut counts = vec![0usize; self.dirs.len()];
         for log in logs {
-            let at = self.dirs.iter().position(|dir| log.dir().parent() == Some(dir.path.as_path()));
+            let at = self
+                .dirs
+                .iter()
+                .position(|dir| log.dir().parent() == Some(dir.path.as_path()));
             if let Some(count) = at.and_then(|i| counts.get_mut(i)) {
                 *count += 1;
             }
@@ -82,15 +96,28 @@ impl Manager {
             .ok_or_else(|| Error::new(ErrorKind::LogDirNotFound, "no log directory is left"))
     }
 
-    fn create_in(&self, dir: &LogDir, partition: &TopicPartition, options: &CreateOptions) -> Result<Log> {
+    fn create_in(
+        &self,
+        dir: &LogDir,
+        partition: &TopicPartition,
+        options: &CreateOptions,
+    ) -> Result<Log> {
         let path = partition_dir(&dir.path, partition);
-        let judge = |e: Error| dir.health.judge(e).context(format_args!("create {partition}"));
+        let judge = |e: Error| {
+            dir.health
+                .judge(e)
+                .context(format_args!("create {partition}"))
+        };
         self.fs.create_dir(&path).map_err(judge)?;
         self.fs.sync_dir(&dir.path).map_err(judge)?;
         let is_empty = self.fs.list(&path).map_err(judge)?.is_empty();
         if let Some(id) = options.topic_id {
-            replace_file(&*self.fs, &path.join(partition_metadata::FILE), &partition_metadata::write(id))
-                .map_err(judge)?;
+            replace_file(
+                &*self.fs,
+                &path.join(partition_metadata::FILE),
+                &partition_metadata::write(id),
+            )
+            .map_err(judge)?;
         }
         let place = LogPlace {
             partition: partition.clone(),
@@ -101,7 +128,11 @@ impl Manager {
         };
         let load = LoadOptions {
             // What lies in a directory that was not there at opening is known to nobody (manager.md 3.4).
-            shutdown: if is_empty { Shutdown::Clean } else { Shutdown::Unclean },
+            shutdown: if is_empty {
+                Shutdown::Clean
+            } else {
+                Shutdown::Unclean
+            },
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
             config: Arc::clone(self.config.log_config(&partition.topic)),

@@ -70,7 +70,10 @@ impl LogDir {
 
 /// Opens the directories as far as that needs no log: validates, locks, reads whose they are. A directory that fails is
 /// offline; two names of one directory, a foreign lock, and no directory left are errors of the whole.
-pub(super) fn open_dirs(options: &ManagerOptions, report: &mut Vec<Finding>) -> Result<Vec<LogDir>> {
+pub(super) fn open_dirs(
+    options: &ManagerOptions,
+    report: &mut Vec<Finding>,
+) -> Result<Vec<LogDir>> {
     let fs = &*options.fs;
     if options.dirs.is_empty() {
         return Err(Error::invalid_argument("no log directory was given"));
@@ -84,7 +87,11 @@ pub(super) fn open_dirs(options: &ManagerOptions, report: &mut Vec<Finding>) -> 
         match validate(fs, &path, options.missing_dir) {
             Ok(canonical) => {
                 if seen.contains(&canonical) {
-                    let all: Vec<String> = options.dirs.iter().map(|d| d.display().to_string()).collect();
+                    let all: Vec<String> = options
+                        .dirs
+                        .iter()
+                        .map(|d| d.display().to_string())
+                        .collect();
                     return Err(Error::invalid_argument(format!(
                         "Duplicate log directory found: {}",
                         all.join(", ")
@@ -147,7 +154,9 @@ pub(super) fn ensure_any_online(dirs: &[LogDir]) -> Result<()> {
 
 fn absolute(path: &Path) -> Result<PathBuf> {
     if path.as_os_str().is_empty() {
-        return Err(Error::invalid_argument("the path of a log directory is empty"));
+        return Err(Error::invalid_argument(
+            "the path of a log directory is empty",
+        ));
     }
     std::path::absolute(path).map_err(|e| Error::from_io("resolve", path, &e))
 }
@@ -155,7 +164,12 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 fn validate(fs: &dyn FileSystem, path: &Path, missing: MissingDir) -> Result<PathBuf> {
     match fs.stat(path) {
         Err(e) if e.is_not_found() && missing == MissingDir::Create => create_dir_all(fs, path)
-            .map_err(|e| e.context(format_args!("Failed to create data directory {}", path.display())))?,
+            .map_err(|e| {
+                e.context(format_args!(
+                    "Failed to create data directory {}",
+                    path.display()
+                ))
+            })?,
         Err(e) if e.is_not_found() => {
             return Err(Error::new(
                 ErrorKind::LogDirNotFound,
@@ -194,8 +208,15 @@ fn read_meta(fs: &dyn FileSystem, dir: &Path) -> Result<MetaProperties> {
 fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
     for (i, dir) in dirs.iter().enumerate().filter(|(_, dir)| dir.is_online()) {
         let own = &dir.meta;
-        let mut earlier = dirs.get(..i).unwrap_or_default().iter().filter(|other| other.is_online());
-        let problem = if own.directory_id.is_some_and(crate::format::uuid::Uuid::is_reserved) {
+        let mut earlier = dirs
+            .get(..i)
+            .unwrap_or_default()
+            .iter()
+            .filter(|other| other.is_online());
+        let problem = if own
+            .directory_id
+            .is_some_and(crate::format::uuid::Uuid::is_reserved)
+        {
             Some("its directory.id is reserved".to_owned())
         } else {
             earlier
@@ -204,8 +225,11 @@ fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
         };
         if let Some(problem) = problem {
             let path = dir.path.join(meta_properties::FILE);
-            let error =
-                Error::new(ErrorKind::CorruptState, format!("{}: {problem}", path.display())).in_file(&path);
+            let error = Error::new(
+                ErrorKind::CorruptState,
+                format!("{}: {problem}", path.display()),
+            )
+            .in_file(&path);
             dir.fail(error, report);
         }
     }

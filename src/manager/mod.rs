@@ -139,12 +139,17 @@ impl Manager {
         if let Some(log) = self.logs.read().get(partition) {
             return Ok(Arc::clone(log));
         }
-        match self.failed.iter().find(|failed| failed.partition == *partition) {
+        match self
+            .failed
+            .iter()
+            .find(|failed| failed.partition == *partition)
+        {
             Some(failed) => Err(failed.error.clone()),
-            None => {
-                Err(Error::new(ErrorKind::UnknownTopicOrPartition, format!("there is no log {partition}"))
-                    .in_partition(partition.partition))
-            }
+            None => Err(Error::new(
+                ErrorKind::UnknownTopicOrPartition,
+                format!("there is no log {partition}"),
+            )
+            .in_partition(partition.partition)),
         }
     }
 

@@ -14,7 +14,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{EntryKind, exists};
-use crate::log::{DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{
+    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
+};
 use crate::types::TopicPartition;
 
 /// A log to be loaded.
@@ -45,7 +47,11 @@ impl Manager {
         let mut dirs = open_dirs(&options, &mut report)?;
         let mut jobs = Vec::new();
         let mut failed = Vec::new();
-        for (index, dir) in dirs.iter_mut().enumerate().filter(|(_, dir)| dir.is_online()) {
+        for (index, dir) in dirs
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, dir)| dir.is_online())
+        {
             match plan_dir(&options, index, dir, &mut report) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
@@ -59,7 +65,10 @@ impl Manager {
         let mut logs = BTreeMap::new();
         let mut counts = OpenCounts::default();
         for (job, outcome) in load_all(&options, jobs, threads.max(1) * dirs.len()) {
-            let dir = dirs.get(job.dir).map(|d| d.path.clone()).unwrap_or_default();
+            let dir = dirs
+                .get(job.dir)
+                .map(|d| d.path.clone())
+                .unwrap_or_default();
             let finding = |kind, status, text| Finding {
                 kind,
                 dir: dir.clone(),
@@ -72,13 +81,26 @@ impl Manager {
                     counts.segments_recovered += notes.segments_recovered;
                     counts.bytes_truncated += notes.bytes_truncated;
                     counts.indexes_rebuilt += notes.indexes_rebuilt;
-                    report.extend(notes.notes.into_iter().map(|(kind, text)| finding(kind, None, text)));
+                    report.extend(
+                        notes
+                            .notes
+                            .into_iter()
+                            .map(|(kind, text)| finding(kind, None, text)),
+                    );
                     logs.insert(job.partition.clone(), Arc::new(log));
                 }
                 Err(error) => {
                     let error = error.in_partition(job.partition.partition);
-                    report.push(finding(FindingKind::Failed, Some(error.kind()), error.message().to_owned()));
-                    failed.push(FailedLog { partition: job.partition.clone(), dir: job.path.clone(), error });
+                    report.push(finding(
+                        FindingKind::Failed,
+                        Some(error.kind()),
+                        error.message().to_owned(),
+                    ));
+                    failed.push(FailedLog {
+                        partition: job.partition.clone(),
+                        dir: job.path.clone(),
+                        error,
+                    });
                 }
             }
         }
@@ -117,20 +139,36 @@ fn plan_dir(
 ) -> Result<Vec<Job>> {
     let fs = &*options.fs;
     let mut note = |kind, text| {
-        report.push(Finding { kind, dir: dir.path.clone(), partition: None, status: None, text });
+        report.push(Finding {
+            kind,
+            dir: dir.path.clone(),
+            partition: None,
+            status: None,
+            text,
+        });
     };
     let (checkpoints, unreadable) = Checkpoints::read(fs, &dir.path)?;
     for file in unreadable {
-        note(FindingKind::Repaired, format!("counted as empty and to be rewritten: {}", file.problem));
+        note(
+            FindingKind::Repaired,
+            format!("counted as empty and to be rewritten: {}", file.problem),
+        );
     }
     let mut found = Vec::new();
-    for entry in fs.list(&dir.path)?.into_iter().filter(|e| e.kind == EntryKind::Dir) {
+    for entry in fs
+        .list(&dir.path)?
+        .into_iter()
+        .filter(|e| e.kind == EntryKind::Dir)
+    {
         match classify_dir(&entry.name) {
             DirKind::Log(partition) => found.push((dir.path.join(&entry.name), partition)),
             DirKind::Unknown => {
                 note(
                     FindingKind::Ignored,
-                    format!("left {} alone: no directory of Kafka's", entry.name.display()),
+                    format!(
+                        "left {} alone: no directory of Kafka's",
+                        entry.name.display()
+                    ),
                 );
             }
             DirKind::Future(_)
@@ -149,7 +187,11 @@ fn plan_dir(
     }
     // Without a marker too: an owner that was killed may have removed it, or made logs, and not got as far as this.
     fs.sync_dir(&dir.path)?;
-    let shutdown = if dir.was_clean { Shutdown::Clean } else { Shutdown::Unclean };
+    let shutdown = if dir.was_clean {
+        Shutdown::Clean
+    } else {
+        Shutdown::Unclean
+    };
     let jobs = found.into_iter().map(|(path, partition)| Job {
         dir: index,
         path,
@@ -169,10 +211,17 @@ fn plan_dir(
 }
 
 /// Takes out partitions that were found twice: neither copy is served or changed (deviations.md D58).
-fn without_duplicates(jobs: Vec<Job>, failed: &mut Vec<FailedLog>, report: &mut Vec<Finding>) -> Vec<Job> {
+fn without_duplicates(
+    jobs: Vec<Job>,
+    failed: &mut Vec<FailedLog>,
+    report: &mut Vec<Finding>,
+) -> Vec<Job> {
     let mut by_partition: BTreeMap<TopicPartition, Vec<Job>> = BTreeMap::new();
     for job in jobs {
-        by_partition.entry(job.partition.clone()).or_default().push(job);
+        by_partition
+            .entry(job.partition.clone())
+            .or_default()
+            .push(job);
     }
     let mut unique = Vec::new();
     for (partition, mut found) in by_partition {
@@ -180,14 +229,24 @@ fn without_duplicates(jobs: Vec<Job>, failed: &mut Vec<FailedLog>, report: &mut 
             unique.append(&mut found);
             continue;
         }
-        let paths: Vec<String> = found.iter().map(|job| job.path.display().to_string()).collect();
+        let paths: Vec<String> = found
+            .iter()
+            .map(|job| job.path.display().to_string())
+            .collect();
         let error = Error::new(
             ErrorKind::DuplicateLog,
-            format!("{partition} was found in {}; neither is used, remove one of them", paths.join(" and ")),
+            format!(
+                "{partition} was found in {}; neither is used, remove one of them",
+                paths.join(" and ")
+            ),
         )
         .in_partition(partition.partition);
         for job in found {
-            let dir = job.path.parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+            let dir = job
+                .path
+                .parent()
+                .map(std::path::Path::to_path_buf)
+                .unwrap_or_default();
             report.push(Finding {
                 kind: FindingKind::Failed,
                 dir,
@@ -195,7 +254,11 @@ fn without_duplicates(jobs: Vec<Job>, failed: &mut Vec<FailedLog>, report: &mut 
                 status: Some(ErrorKind::DuplicateLog),
                 text: error.message().to_owned(),
             });
-            failed.push(FailedLog { partition: partition.clone(), dir: job.path, error: error.clone() });
+            failed.push(FailedLog {
+                partition: partition.clone(),
+                dir: job.path,
+                error: error.clone(),
+            });
         }
     }
     unique
@@ -218,7 +281,8 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
     if threads <= 1 {
         return jobs.into_iter().map(run).collect();
     }
-    let queue: Vec<Mutex<Option<Job>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+    let queue: Vec<Mutex<Option<Job>>> =
+        jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::with_capacity(queue.len()));
     std::thread::scope(|scope| {

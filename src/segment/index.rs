@@ -52,7 +52,12 @@ pub struct GrowingIndexes {
 
 impl GrowingIndexes {
     pub(super) fn new(base_offset: Offset, capacity: IndexCapacity) -> Self {
-        Self { base_offset, capacity, offsets: boxcar::Vec::new(), times: boxcar::Vec::new() }
+        Self {
+            base_offset,
+            capacity,
+            offsets: boxcar::Vec::new(),
+            times: boxcar::Vec::new(),
+        }
     }
 
     /// The entries of index files, which must be sane.
@@ -64,10 +69,14 @@ impl GrowingIndexes {
     ) -> Self {
         let mut loaded = Self::new(base_offset, capacity);
         for i in 0..offsets.len() / offset_index::ENTRY_BYTES {
-            loaded.offsets.extend(OffsetEntry::decode(offsets, i, base_offset));
+            loaded
+                .offsets
+                .extend(OffsetEntry::decode(offsets, i, base_offset));
         }
         for i in 0..times.len() / time_index::ENTRY_BYTES {
-            loaded.times.extend(TimeEntry::decode(times, i, base_offset));
+            loaded
+                .times
+                .extend(TimeEntry::decode(times, i, base_offset));
         }
         loaded
     }
@@ -87,7 +96,9 @@ impl GrowingIndexes {
     /// Adds an entry that is due. A full index stays as it is, as does one whose last entry is not below: appending
     /// never fails for an index (log.md 2.7).
     pub(super) fn add_offset(&self, entry: OffsetEntry) {
-        let rises = self.last_offset().is_none_or(|last| entry.offset > last.offset);
+        let rises = self
+            .last_offset()
+            .is_none_or(|last| entry.offset > last.offset);
         let fits = entry.offset.relative_to(self.base_offset).is_some();
         if rises && fits && !self.is_offset_index_full() {
             self.offsets.push(entry);
@@ -113,17 +124,35 @@ impl GrowingIndexes {
     }
 
     fn last_offset(&self) -> Option<OffsetEntry> {
-        self.offsets.count().checked_sub(1).and_then(|i| self.offsets.get(i)).copied()
+        self.offsets
+            .count()
+            .checked_sub(1)
+            .and_then(|i| self.offsets.get(i))
+            .copied()
     }
 
     pub(super) fn last_time(&self) -> Option<TimeEntry> {
-        self.times.count().checked_sub(1).and_then(|i| self.times.get(i)).copied()
+        self.times
+            .count()
+            .checked_sub(1)
+            .and_then(|i| self.times.get(i))
+            .copied()
     }
 
     /// The bytes of both files.
     pub(super) fn encode(&self) -> (Vec<u8>, Vec<u8>) {
-        let offsets = self.offsets.iter().filter_map(|(_, e)| e.encode(self.base_offset)).flatten().collect();
-        let times = self.times.iter().filter_map(|(_, e)| e.encode(self.base_offset)).flatten().collect();
+        let offsets = self
+            .offsets
+            .iter()
+            .filter_map(|(_, e)| e.encode(self.base_offset))
+            .flatten()
+            .collect();
+        let times = self
+            .times
+            .iter()
+            .filter_map(|(_, e)| e.encode(self.base_offset))
+            .flatten()
+            .collect();
         (offsets, times)
     }
 
@@ -131,7 +160,11 @@ impl GrowingIndexes {
     pub(super) fn encode_finished(&self, last_time: Option<TimeEntry>) -> (Vec<u8>, Vec<u8>) {
         let (offsets, mut times) = self.encode();
         let last = last_time.filter(|entry| self.is_due(entry));
-        times.extend(last.and_then(|entry| entry.encode(self.base_offset)).into_iter().flatten());
+        times.extend(
+            last.and_then(|entry| entry.encode(self.base_offset))
+                .into_iter()
+                .flatten(),
+        );
         (offsets, times)
     }
 }
@@ -161,13 +194,19 @@ struct IndexFile {
 
 impl IndexFile {
     fn own(bytes: Vec<u8>) -> Self {
-        Self { bytes: Mapping::from_bytes(bytes), file: None }
+        Self {
+            bytes: Mapping::from_bytes(bytes),
+            file: None,
+        }
     }
 
     fn open(fs: &dyn FileSystem, path: &Path) -> Result<Self> {
         let file = fs.open(path, OpenMode::Read)?;
         let bytes = file.map(file.len()?)?;
-        Ok(Self { bytes, file: Some(file) })
+        Ok(Self {
+            bytes,
+            file: Some(file),
+        })
     }
 
     /// The bytes, after a look whether the file still has them: another process may have cut it, and touching a page
@@ -196,12 +235,20 @@ impl ClosedIndexes {
         offsets: &Path,
         times: &Path,
     ) -> Result<Self> {
-        Ok(Self { base_offset, offsets: IndexFile::open(fs, offsets)?, times: IndexFile::open(fs, times)? })
+        Ok(Self {
+            base_offset,
+            offsets: IndexFile::open(fs, offsets)?,
+            times: IndexFile::open(fs, times)?,
+        })
     }
 
     /// Indexes that are not in files.
     pub(super) fn own(base_offset: Offset, offsets: Vec<u8>, times: Vec<u8>) -> Self {
-        Self { base_offset, offsets: IndexFile::own(offsets), times: IndexFile::own(times) }
+        Self {
+            base_offset,
+            offsets: IndexFile::own(offsets),
+            times: IndexFile::own(times),
+        }
     }
 
     pub(super) fn offset_bytes(&self) -> Result<&[u8]> {
@@ -226,7 +273,9 @@ impl IndexView<'_> {
     pub fn floor_offset(&self, target: Offset) -> Result<Option<OffsetEntry>> {
         match self {
             Self::Growing(g) => {
-                let at = floor(g.offsets.count(), |i| g.offsets.get(i).is_some_and(|e| e.offset <= target));
+                let at = floor(g.offsets.count(), |i| {
+                    g.offsets.get(i).is_some_and(|e| e.offset <= target)
+                });
                 Ok(at.and_then(|i| g.offsets.get(i)).copied())
             }
             Self::Closed(c) => {
@@ -242,7 +291,9 @@ impl IndexView<'_> {
     pub fn floor_time(&self, target: TimestampMs) -> Result<Option<TimeEntry>> {
         match self {
             Self::Growing(g) => {
-                let at = floor(g.times.count(), |i| g.times.get(i).is_some_and(|e| e.timestamp <= target));
+                let at = floor(g.times.count(), |i| {
+                    g.times.get(i).is_some_and(|e| e.timestamp <= target)
+                });
                 Ok(at.and_then(|i| g.times.get(i)).copied())
             }
             Self::Closed(c) => {
@@ -285,7 +336,9 @@ impl IndexView<'_> {
             Self::Closed(c) => {
                 let bytes = c.offsets.bytes()?;
                 let len = bytes.len() / offset_index::ENTRY_BYTES;
-                Ok((0..len).filter_map(|i| OffsetEntry::decode(bytes, i, c.base_offset)).collect())
+                Ok((0..len)
+                    .filter_map(|i| OffsetEntry::decode(bytes, i, c.base_offset))
+                    .collect())
             }
         }
     }
@@ -297,7 +350,9 @@ impl IndexView<'_> {
             Self::Closed(c) => {
                 let bytes = c.times.bytes()?;
                 let len = bytes.len() / time_index::ENTRY_BYTES;
-                Ok((0..len).filter_map(|i| TimeEntry::decode(bytes, i, c.base_offset)).collect())
+                Ok((0..len)
+                    .filter_map(|i| TimeEntry::decode(bytes, i, c.base_offset))
+                    .collect())
             }
         }
     }

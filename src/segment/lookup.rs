@@ -28,9 +28,9 @@ impl Segment {
     pub fn with_indexes<T>(&self, look: impl FnOnce(IndexView<'_>) -> Result<T>) -> Result<T> {
         match &**self.indexes.load() {
             Indexes::Growing(growing) => look(IndexView::Growing(growing)),
-            Indexes::Closed(cell) => {
-                look(IndexView::Closed(cell.get_or_try_init(|| self.open_checked_indexes())?))
-            }
+            Indexes::Closed(cell) => look(IndexView::Closed(
+                cell.get_or_try_init(|| self.open_checked_indexes())?,
+            )),
         }
     }
 

@@ -119,9 +119,13 @@ impl Segment {
 
     /// Makes its index files durable as they are; those that do not exist are passed over.
     pub fn sync_index_files(&self) -> Result<()> {
-        [SegmentFileKind::OffsetIndex, SegmentFileKind::TimeIndex, SegmentFileKind::TxnIndex]
-            .into_iter()
-            .try_for_each(|kind| sync_if_exists(&*self.fs, &self.path(kind)))
+        [
+            SegmentFileKind::OffsetIndex,
+            SegmentFileKind::TimeIndex,
+            SegmentFileKind::TxnIndex,
+        ]
+        .into_iter()
+        .try_for_each(|kind| sync_if_exists(&*self.fs, &self.path(kind)))
     }
 }
 
@@ -150,7 +154,10 @@ pub fn rename_files(
 ) -> Result<()> {
     for kind in SegmentFileKind::OF_SEGMENT {
         let file = SegmentFile::live(base_offset, kind);
-        let (from, to) = (dir.join(file.in_state(from).name()), dir.join(file.in_state(to).name()));
+        let (from, to) = (
+            dir.join(file.in_state(from).name()),
+            dir.join(file.in_state(to).name()),
+        );
         match fs.rename(&from, &to) {
             Err(e) if e.is_not_found() => {}
             other => other?,

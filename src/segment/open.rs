@@ -57,7 +57,10 @@ impl Segment {
         preallocate_bytes: Option<u64>,
         now: TimestampMs,
     ) -> Result<SegmentWriter> {
-        let file = fs.open(&path_of(dir, base_offset, SegmentFileKind::Log), OpenMode::Truncate)?;
+        let file = fs.open(
+            &path_of(dir, base_offset, SegmentFileKind::Log),
+            OpenMode::Truncate,
+        )?;
         if let Some(bytes) = preallocate_bytes {
             file.set_len(bytes)?;
         }
@@ -80,11 +83,22 @@ impl Segment {
         if size_bytes > u64::from(MAX_RELATIVE_OFFSET) {
             return Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("{} has {size_bytes} bytes; a segment has at most 2147483647", path.display()),
+                format!(
+                    "{} has {size_bytes} bytes; a segment has at most 2147483647",
+                    path.display()
+                ),
             )
             .in_file(&path));
         }
-        Ok(Arc::new(Self::around(fs, dir, base_offset, options, file, size_bytes, now)))
+        Ok(Arc::new(Self::around(
+            fs,
+            dir,
+            base_offset,
+            options,
+            file,
+            size_bytes,
+            now,
+        )))
     }
 
     fn around(
@@ -112,18 +126,26 @@ impl Segment {
     /// Looks at the index files as far as that is cheap. An error of the transaction index is CORRUPT_INDEX.
     pub fn check_index_files(self: &Arc<Self>) -> Result<IndexFiles> {
         self.check_txn_index()?;
-        let offsets = match self.fs.open(&self.path(SegmentFileKind::OffsetIndex), OpenMode::Read) {
+        let offsets = match self
+            .fs
+            .open(&self.path(SegmentFileKind::OffsetIndex), OpenMode::Read)
+        {
             Ok(file) => file,
             Err(e) if e.is_not_found() => return Ok(IndexFiles::OffsetIndexMissing),
             Err(e) => return Err(e),
         };
-        let times = match self.fs.open(&self.path(SegmentFileKind::TimeIndex), OpenMode::Read) {
+        let times = match self
+            .fs
+            .open(&self.path(SegmentFileKind::TimeIndex), OpenMode::Read)
+        {
             Ok(file) => file,
             Err(e) if e.is_not_found() => return Ok(IndexFiles::Wrong),
             Err(e) => return Err(e),
         };
-        let (offset_bytes, time_bytes) =
-            (ends_of(&*offsets, offset_index::ENTRY_BYTES)?, ends_of(&*times, time_index::ENTRY_BYTES)?);
+        let (offset_bytes, time_bytes) = (
+            ends_of(&*offsets, offset_index::ENTRY_BYTES)?,
+            ends_of(&*times, time_index::ENTRY_BYTES)?,
+        );
         let whole = offsets.len()? == offset_bytes.len() as u64;
         let extent = if whole { Extent::Whole } else { Extent::Ends };
         Ok(if self.are_sane(&offset_bytes, &time_bytes, extent)? {
@@ -137,7 +159,11 @@ impl Segment {
     /// time entry, and an empty time index belongs to a log without timestamps.
     fn are_sane(&self, offsets: &[u8], times: &[u8], extent: Extent) -> Result<bool> {
         let size_bytes = self.size_bytes();
-        let end_offset_bound = Offset(self.base_offset.0.saturating_add(i64::from(MAX_RELATIVE_OFFSET) + 1));
+        let end_offset_bound = Offset(
+            self.base_offset
+                .0
+                .saturating_add(i64::from(MAX_RELATIVE_OFFSET) + 1),
+        );
         if !offset_index::is_sane(offsets, self.base_offset, size_bytes)
             || !time_index::is_sane(times, self.base_offset, end_offset_bound)
         {
@@ -147,20 +173,25 @@ impl Segment {
         if let Some(last) = (offsets.len() / offset_index::ENTRY_BYTES).checked_sub(1)
             && let Some(entry_last) = entry(last)
         {
-            let from =
-                if extent == Extent::Whole { last.checked_sub(1).and_then(entry) } else { Some(entry_last) };
+            let from = if extent == Extent::Whole {
+                last.checked_sub(1).and_then(entry)
+            } else {
+                Some(entry_last)
+            };
             if !self.leads_to_its_batch(entry_last, from.map_or(0, |e| u64::from(e.position)))? {
                 return Ok(false);
             }
         }
         let last = (times.len() / time_index::ENTRY_BYTES).checked_sub(1);
         match last.and_then(|i| TimeEntry::decode(times, i, self.base_offset)) {
-            None => Ok(!self.read_first_batch_timestamp()?.is_some_and(TimestampMs::is_some)),
+            None => Ok(!self
+                .read_first_batch_timestamp()?
+                .is_some_and(TimestampMs::is_some)),
             // Without the entries between, the way to the batch would be long.
             Some(_) if extent == Extent::Ends => Ok(true),
-            Some(entry) => {
-                Ok(self.header_of(offsets, entry.offset)?.is_some_and(|h| h.max_timestamp == entry.timestamp))
-            }
+            Some(entry) => Ok(self
+                .header_of(offsets, entry.offset)?
+                .is_some_and(|h| h.max_timestamp == entry.timestamp)),
         }
     }
 
@@ -168,8 +199,8 @@ impl Segment {
     fn header_of(&self, offsets: &[u8], offset: Offset) -> Result<Option<BatchHeader>> {
         let entry = |i| OffsetEntry::decode(offsets, i, self.base_offset);
         let len = offsets.len() / offset_index::ENTRY_BYTES;
-        let floor =
-            offset_index::floor(len, |i| entry(i).is_some_and(|e| e.offset <= offset)).and_then(entry);
+        let floor = offset_index::floor(len, |i| entry(i).is_some_and(|e| e.offset <= offset))
+            .and_then(entry);
         let from = floor.map_or(0, |e| u64::from(e.position));
         let mut scan = BatchScan::headers(Arc::clone(&self.file), from..self.size_bytes());
         loop {
@@ -197,7 +228,8 @@ impl Segment {
                 }
                 Ok(Some(scanned)) => {
                     let header = &scanned.header;
-                    let is_its = header.last_offset == entry.offset || header.base_offset > entry.offset;
+                    let is_its =
+                        header.last_offset == entry.offset || header.base_offset > entry.offset;
                     return Ok(scanned.position == position && is_its);
                 }
                 Ok(None) => return Ok(false),
@@ -210,8 +242,10 @@ impl Segment {
     /// Opens the indexes of a closed segment for reading; if they cannot be believed they are made anew from the log,
     /// in the files too if these can be written.
     pub(super) fn open_checked_indexes(&self) -> Result<ClosedIndexes> {
-        let (offset_path, time_path) =
-            (self.path(SegmentFileKind::OffsetIndex), self.path(SegmentFileKind::TimeIndex));
+        let (offset_path, time_path) = (
+            self.path(SegmentFileKind::OffsetIndex),
+            self.path(SegmentFileKind::TimeIndex),
+        );
         match ClosedIndexes::open(&*self.fs, self.base_offset, &offset_path, &time_path) {
             Ok(opened) => {
                 if self.are_sane(opened.offset_bytes()?, opened.time_bytes()?, Extent::Whole)? {
@@ -231,10 +265,15 @@ impl Segment {
     /// Makes the index files of a segment anew from its log (log.md 8.4). Nothing of the log is changed.
     pub fn rebuild_indexes(&self) -> Result<()> {
         let (offsets, times) = self.derive_indexes()?.encode();
-        overwrite(&*self.fs, &self.path(SegmentFileKind::OffsetIndex), &offsets)?;
+        overwrite(
+            &*self.fs,
+            &self.path(SegmentFileKind::OffsetIndex),
+            &offsets,
+        )?;
         overwrite(&*self.fs, &self.path(SegmentFileKind::TimeIndex), &times)?;
         *self.max_timestamp.lock() = None;
-        self.indexes.store(Arc::new(Indexes::Closed(OnceCell::new())));
+        self.indexes
+            .store(Arc::new(Indexes::Closed(OnceCell::new())));
         Ok(())
     }
 
@@ -272,12 +311,18 @@ impl Segment {
             Indexes::Closed(_) => {
                 let checked = self.open_checked_indexes()?;
                 let (offsets, times) = (checked.offset_bytes()?, checked.time_bytes()?);
-                Some(GrowingIndexes::from_bytes(self.base_offset, capacity, offsets, times))
+                Some(GrowingIndexes::from_bytes(
+                    self.base_offset,
+                    capacity,
+                    offsets,
+                    times,
+                ))
             }
         };
         let files_are_current = growing.is_some();
         if let Some(growing) = growing {
-            self.indexes.store(Arc::new(Indexes::Growing(Box::new(growing))));
+            self.indexes
+                .store(Arc::new(Indexes::Growing(Box::new(growing))));
         }
         SegmentWriter::new(self, files_are_current)
     }
@@ -312,7 +357,10 @@ impl Segment {
         }
         match scan.rest_bytes() {
             0 => Ok(Ok(())),
-            rest => Ok(Err(format!("{rest} bytes behind the last batch at position {}", scan.position()))),
+            rest => Ok(Err(format!(
+                "{rest} bytes behind the last batch at position {}",
+                scan.position()
+            ))),
         }
     }
 }
@@ -348,18 +396,31 @@ pub(super) struct EntriesDue {
 
 impl EntriesDue {
     pub(super) fn new(base_offset: Offset, interval: u64) -> Self {
-        let max = MaxTimestamp { timestamp: TimestampMs::NONE, offset: base_offset };
-        Self { interval, last_entry_end: 0, max }
+        let max = MaxTimestamp {
+            timestamp: TimestampMs::NONE,
+            offset: base_offset,
+        };
+        Self {
+            interval,
+            last_entry_end: 0,
+            max,
+        }
     }
 
     pub(super) fn batch(&mut self, indexes: &GrowingIndexes, header: &BatchHeader, position: u64) {
         if header.max_timestamp > self.max.timestamp {
-            self.max = MaxTimestamp { timestamp: header.max_timestamp, offset: header.last_offset };
+            self.max = MaxTimestamp {
+                timestamp: header.max_timestamp,
+                offset: header.last_offset,
+            };
         }
         if position - self.last_entry_end > self.interval
             && let Ok(at) = u32::try_from(position)
         {
-            indexes.add_offset(OffsetEntry { offset: header.last_offset, position: at });
+            indexes.add_offset(OffsetEntry {
+                offset: header.last_offset,
+                position: at,
+            });
             let MaxTimestamp { timestamp, offset } = self.max;
             indexes.maybe_add_time(TimeEntry { timestamp, offset }, TimeRoom::Usual);
             self.last_entry_end = position;

@@ -18,7 +18,11 @@ use crate::types::Offset;
 pub trait RecoverySink {
     /// A valid batch, in order; a control batch of a producer comes with its bytes. An aborted transaction that ends with
     /// it goes into the segment's index.
-    fn batch(&mut self, header: &BatchHeader, control: Option<&Batch<'_>>) -> Result<Option<AbortedTxn>>;
+    fn batch(
+        &mut self,
+        header: &BatchHeader,
+        control: Option<&Batch<'_>>,
+    ) -> Result<Option<AbortedTxn>>;
 }
 
 /// What a recovery did.
@@ -35,7 +39,10 @@ impl Segment {
     /// [`SegmentWriter::finish`] cuts and writes them: what has to be in order before bytes go comes in between. It can be
     /// appended to afterwards. An I/O error cuts nothing (hard-cases.md HC22). An offset that does not fit the segment's
     /// range is SEGMENT_OVERFLOW and cuts nothing either.
-    pub fn recover(self: Arc<Self>, sink: &mut dyn RecoverySink) -> Result<(SegmentWriter, Recovery)> {
+    pub fn recover(
+        self: Arc<Self>,
+        sink: &mut dyn RecoverySink,
+    ) -> Result<(SegmentWriter, Recovery)> {
         let indexes = self.empty_indexes();
         let Indexes::Growing(growing) = &indexes else {
             return Err(Error::new(ErrorKind::Bug, "new indexes do not grow"));
@@ -52,7 +59,12 @@ impl Segment {
                 Err(e) if e.is_corrupt_data() => break Some(e.to_string()),
                 Err(e) => return Err(e),
             };
-            if scanned.header.last_offset.relative_to(self.base_offset).is_none() {
+            if scanned
+                .header
+                .last_offset
+                .relative_to(self.base_offset)
+                .is_none()
+            {
                 return Err(Error::new(
                     ErrorKind::SegmentOverflow,
                     format!(
@@ -66,7 +78,11 @@ impl Segment {
             entries.batch(growing, &scanned.header, scanned.position);
             let header = &scanned.header;
             let is_marker = header.attributes.is_control() && header.has_producer_id();
-            let control = if is_marker { Some(scan.bytes_of(&scanned)?) } else { None };
+            let control = if is_marker {
+                Some(scan.bytes_of(&scanned)?)
+            } else {
+                None
+            };
             aborted.extend(sink.batch(header, control.as_ref())?);
             expected = scanned.header.last_offset.next();
             valid_bytes = scanned.end();
@@ -80,13 +96,21 @@ impl Segment {
         }
         *self.max_timestamp.lock() = Some(max_timestamp);
         self.indexes.store(Arc::new(indexes));
-        Ok((SegmentWriter::new(self, false)?, Recovery { truncated_bytes, reason }))
+        Ok((
+            SegmentWriter::new(self, false)?,
+            Recovery {
+                truncated_bytes,
+                reason,
+            },
+        ))
     }
 }
 
 /// The next batch whose checksum is good and whose offsets rise.
 fn next_valid(scan: &mut BatchScan, expected: Offset) -> Result<Option<Scanned>> {
-    let Some(scanned) = scan.next_batch()? else { return Ok(None) };
+    let Some(scanned) = scan.next_batch()? else {
+        return Ok(None);
+    };
     scan.ensure_valid(&scanned)?;
     let header = &scanned.header;
     if !header.follows(expected) {
@@ -101,5 +125,10 @@ fn next_valid(scan: &mut BatchScan, expected: Offset) -> Result<Option<Scanned>>
 
 fn trailing(scan: &BatchScan) -> Option<String> {
     let rest = scan.rest_bytes();
-    (rest > 0).then(|| format!("{rest} bytes behind the last whole batch, at position {}", scan.position()))
+    (rest > 0).then(|| {
+        format!(
+            "{rest} bytes behind the last whole batch, at position {}",
+            scan.position()
+        )
+    })
 }

@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::batch::{Batch, BatchHeader, HEADER_BYTES, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
+use crate::format::batch::{
+    Batch, BatchHeader, HEADER_BYTES, Next, PREFIX_AND_MAGIC_BYTES, next_in_file,
+};
 use crate::io::File;
 use crate::types::to_usize;
 
@@ -102,13 +104,17 @@ impl BatchScan {
         let rest = self.rest_bytes();
         let head = self.bytes_at(position, to_usize(rest).min(HEADER_BYTES))?;
         let Some(prefix) = head.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else {
-            return Err(Error::corrupt("the file ends inside the header of a batch").at_position(position));
+            return Err(
+                Error::corrupt("the file ends inside the header of a batch").at_position(position)
+            );
         };
         let size = match next_in_file(prefix, rest).map_err(|e| e.at_position(position))? {
             Next::Batch(size) => size,
             Next::End => return Ok(None),
         };
-        let fixed = head.get(..head.len().min(size as usize)).unwrap_or_default();
+        let fixed = head
+            .get(..head.len().min(size as usize))
+            .unwrap_or_default();
         let header = BatchHeader::parse(fixed).ok_or_else(|| {
             Error::corrupt(format!(
                 "the batch at position {position} has {size} bytes, too few for its format"
@@ -133,7 +139,10 @@ impl BatchScan {
     pub fn ensure_valid(&mut self, scanned: &Scanned) -> Result<()> {
         let size = scanned.header.size_bytes as usize;
         if size <= self.chunk_bytes.max(CHUNK_BYTES) {
-            return self.bytes_of(scanned)?.ensure_valid().map_err(|e| e.at_position(scanned.position));
+            return self
+                .bytes_of(scanned)?
+                .ensure_valid()
+                .map_err(|e| e.at_position(scanned.position));
         }
         let mut sum = crate::format::crc::BatchSum::new(&scanned.header);
         let mut at = 0;
@@ -141,7 +150,9 @@ impl BatchScan {
             let n = (size - at).min(CHUNK_BYTES);
             let piece = self.bytes_at(scanned.position + at as u64, n)?;
             if piece.len() < n {
-                return Err(Error::corrupt("the file ends inside a batch").at_position(scanned.position));
+                return Err(
+                    Error::corrupt("the file ends inside a batch").at_position(scanned.position)
+                );
             }
             sum.update(piece);
             at += n;
@@ -156,13 +167,18 @@ impl BatchScan {
             self.fill(position, len)?;
         }
         let held = self.buffer.get(..self.held).unwrap_or_default();
-        let rest = held.get(to_usize(position - self.buffer_at)..).unwrap_or_default();
+        let rest = held
+            .get(to_usize(position - self.buffer_at)..)
+            .unwrap_or_default();
         Ok(rest.get(..len).unwrap_or(rest))
     }
 
     /// Reads a chunk that begins at `position`, keeping what is there of it already.
     fn fill(&mut self, position: u64, len: usize) -> Result<()> {
-        let kept_from = position.checked_sub(self.buffer_at).map(to_usize).filter(|&from| from < self.held);
+        let kept_from = position
+            .checked_sub(self.buffer_at)
+            .map(to_usize)
+            .filter(|&from| from < self.held);
         let kept = match kept_from {
             Some(from) => {
                 self.buffer.copy_within(from..self.held, 0);
@@ -178,9 +194,14 @@ impl BatchScan {
             return Ok(());
         }
         if self.buffer.len() < target {
-            self.buffer.try_reserve(target - self.buffer.len()).map_err(|_| {
-                Error::new(ErrorKind::NoMemory, format!("no memory for a batch of {len} bytes"))
-            })?;
+            self.buffer
+                .try_reserve(target - self.buffer.len())
+                .map_err(|_| {
+                    Error::new(
+                        ErrorKind::NoMemory,
+                        format!("no memory for a batch of {len} bytes"),
+                    )
+                })?;
             self.buffer.resize(target, 0);
         }
         if let Some(free) = self.buffer.get_mut(kept..target) {

@@ -37,9 +37,16 @@ impl Segment {
             return Ok(max);
         }
         let last = self.with_indexes(|indexes| indexes.last_time())?;
-        let max = last.map_or(MaxTimestamp { timestamp: TimestampMs::NONE, offset: self.base_offset }, |e| {
-            MaxTimestamp { timestamp: e.timestamp, offset: e.offset }
-        });
+        let max = last.map_or(
+            MaxTimestamp {
+                timestamp: TimestampMs::NONE,
+                offset: self.base_offset,
+            },
+            |e| MaxTimestamp {
+                timestamp: e.timestamp,
+                offset: e.offset,
+            },
+        );
         *known = Some(max);
         Ok(max)
     }
@@ -48,7 +55,11 @@ impl Segment {
     /// its file.
     pub fn largest_timestamp(&self) -> Result<TimestampMs> {
         let max = self.max_timestamp()?.timestamp;
-        if max.is_some() { Ok(max) } else { self.modified() }
+        if max.is_some() {
+            Ok(max)
+        } else {
+            self.modified()
+        }
     }
 
     /// The first record at or after `start` with a timestamp of at least `target`, in a segment of which `end` bytes are
@@ -62,8 +73,9 @@ impl Segment {
     ) -> Result<Option<RecordTime>> {
         let entry = self.with_indexes(|indexes| indexes.floor_time(target))?;
         let from = entry.map_or(self.base_offset, |e| e.offset).max(start);
-        let position =
-            self.with_indexes(|indexes| indexes.floor_offset(from))?.map_or(0, |e| u64::from(e.position));
+        let position = self
+            .with_indexes(|indexes| indexes.floor_offset(from))?
+            .map_or(0, |e| u64::from(e.position));
         let mut scan = BatchScan::headers(Arc::clone(&self.file), position..end);
         let mut decoder = RecordDecoder::new();
         decoder.set_max_body_bytes(max_body_bytes);
@@ -75,7 +87,11 @@ impl Segment {
             decoder.begin(&batch)?;
             while let Some(record) = decoder.next(&batch)? {
                 if record.timestamp >= target && record.offset >= start {
-                    return Ok(Some(found(&scanned.header, record.timestamp, record.offset)));
+                    return Ok(Some(found(
+                        &scanned.header,
+                        record.timestamp,
+                        record.offset,
+                    )));
                 }
             }
         }
@@ -118,12 +134,19 @@ impl Segment {
     /// Max timestamp of the first batch, from which time-based rolling counts; none for an empty segment.
     pub(super) fn read_first_batch_timestamp(&self) -> Result<Option<TimestampMs>> {
         let mut head = [0; crate::format::batch::HEADER_BYTES];
-        let read = self.file.read_at(&mut head, 0)?.min(to_usize(self.size_bytes()));
+        let read = self
+            .file
+            .read_at(&mut head, 0)?
+            .min(to_usize(self.size_bytes()));
         Ok(BatchHeader::parse(&head[..read]).map(|header| header.max_timestamp))
     }
 }
 
 fn found(header: &BatchHeader, timestamp: TimestampMs, offset: Offset) -> RecordTime {
     let leader_epoch = Some(header.leader_epoch).filter(|epoch| epoch.0 >= 0);
-    RecordTime { timestamp, offset, leader_epoch }
+    RecordTime {
+        timestamp,
+        offset,
+        leader_epoch,
+    }
 }

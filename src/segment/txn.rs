@@ -18,7 +18,11 @@ impl Segment {
 
     /// Whether each entry can belong to this segment (records.md 8.4); CORRUPT_INDEX if not.
     pub(super) fn check_txn_index(&self) -> Result<()> {
-        match self.aborted_txns()?.iter().find(|txn| txn.last_offset < self.base_offset) {
+        match self
+            .aborted_txns()?
+            .iter()
+            .find(|txn| txn.last_offset < self.base_offset)
+        {
             None => Ok(()),
             Some(txn) => Err(Error::new(
                 ErrorKind::CorruptIndex,
@@ -33,14 +37,19 @@ impl Segment {
 
     /// Adds an entry; the file is created by the first.
     pub(super) fn append_aborted(&self, txn: &AbortedTxn) -> Result<()> {
-        let file = self.fs.open(&self.path(SegmentFileKind::TxnIndex), OpenMode::Create)?;
+        let file = self
+            .fs
+            .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::Create)?;
         let whole = file.len()? / ENTRY_BYTES as u64;
         file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)
     }
 
     /// Empties the index before it is made anew. Kafka leaves an empty file where there was one.
     pub(super) fn reset_txn_index(&self) -> Result<()> {
-        match self.fs.open(&self.path(SegmentFileKind::TxnIndex), OpenMode::ReadWrite) {
+        match self
+            .fs
+            .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::ReadWrite)
+        {
             Ok(file) => file.set_len(0),
             Err(e) if e.is_not_found() => Ok(()),
             Err(e) => Err(e),

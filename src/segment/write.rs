@@ -60,7 +60,8 @@ impl SegmentWriter {
     /// Whether an index has no room for another entry, so that the next append rolls (log.md 2.9).
     #[must_use]
     pub fn is_index_full(&self) -> bool {
-        self.indexes().is_some_and(|g| g.is_offset_index_full() || g.is_time_index_full())
+        self.indexes()
+            .is_some_and(|g| g.is_offset_index_full() || g.is_time_index_full())
     }
 
     /// What time-based rolling counts from: max timestamp of the first batch, none for an empty segment.
@@ -83,8 +84,10 @@ impl SegmentWriter {
         let before = self.max_timestamp;
         for header in headers {
             if header.max_timestamp > self.max_timestamp.timestamp {
-                self.max_timestamp =
-                    MaxTimestamp { timestamp: header.max_timestamp, offset: header.last_offset };
+                self.max_timestamp = MaxTimestamp {
+                    timestamp: header.max_timestamp,
+                    offset: header.last_offset,
+                };
             }
             if self.bytes_since_entry > self.segment.options.index_interval_bytes {
                 self.add_entries(header, position);
@@ -102,8 +105,13 @@ impl SegmentWriter {
     }
 
     fn add_entries(&self, header: &BatchHeader, position: u64) {
-        let (Some(growing), Ok(position)) = (self.indexes(), u32::try_from(position)) else { return };
-        growing.add_offset(OffsetEntry { offset: header.last_offset, position });
+        let (Some(growing), Ok(position)) = (self.indexes(), u32::try_from(position)) else {
+            return;
+        };
+        growing.add_offset(OffsetEntry {
+            offset: header.last_offset,
+            position,
+        });
         let MaxTimestamp { timestamp, offset } = self.max_timestamp;
         growing.maybe_add_time(TimeEntry { timestamp, offset }, TimeRoom::Usual);
     }
@@ -133,8 +141,16 @@ impl SegmentWriter {
             let MaxTimestamp { timestamp, offset } = self.max_timestamp;
             let last_time = Some(TimeEntry { timestamp, offset }).filter(|_| timestamp.is_some());
             let (offsets, times) = growing.encode_finished(last_time);
-            overwrite(&*segment.fs, &segment.path(SegmentFileKind::OffsetIndex), &offsets)?;
-            overwrite(&*segment.fs, &segment.path(SegmentFileKind::TimeIndex), &times)?;
+            overwrite(
+                &*segment.fs,
+                &segment.path(SegmentFileKind::OffsetIndex),
+                &offsets,
+            )?;
+            overwrite(
+                &*segment.fs,
+                &segment.path(SegmentFileKind::TimeIndex),
+                &times,
+            )?;
             self.files_are_current = true;
         }
         Ok(())
@@ -142,7 +158,9 @@ impl SegmentWriter {
 
     /// Ends writing for good, after [`Self::finish`]: from now on the indexes are read from their files.
     pub fn close(self) -> Arc<Segment> {
-        self.segment.indexes.store(Arc::new(Indexes::Closed(OnceCell::new())));
+        self.segment
+            .indexes
+            .store(Arc::new(Indexes::Closed(OnceCell::new())));
         self.segment
     }
 }

@@ -72,22 +72,36 @@ impl EpochCache {
     /// Notes that `epoch` wrote from `start_offset` on (state.md 7.2). Entries that contradict it go. Both are at
     /// least 0.
     pub fn assign(&mut self, epoch: LeaderEpoch, start_offset: Offset) -> Change {
-        debug_assert!(epoch.0 >= 0 && start_offset.0 >= 0, "no epoch and no offset is negative");
-        if self.entries.last().is_some_and(|last| last.epoch == epoch && start_offset >= last.start_offset) {
+        debug_assert!(
+            epoch.0 >= 0 && start_offset.0 >= 0,
+            "no epoch and no offset is negative"
+        );
+        if self
+            .entries
+            .last()
+            .is_some_and(|last| last.epoch == epoch && start_offset >= last.start_offset)
+        {
             return Change::None;
         }
-        while self.entries.last().is_some_and(|last| last.epoch >= epoch || last.start_offset >= start_offset)
+        while self
+            .entries
+            .last()
+            .is_some_and(|last| last.epoch >= epoch || last.start_offset >= start_offset)
         {
             self.entries.pop();
         }
-        self.entries.push(EpochEntry { epoch, start_offset });
+        self.entries.push(EpochEntry {
+            epoch,
+            start_offset,
+        });
         Change::Changed
     }
 
     /// As recovery does: only an epoch above the latest counts (state.md 7.4). What comes from a file that nobody checked
     /// may have a negative offset, which is none.
     pub fn assign_recovered(&mut self, epoch: LeaderEpoch, start_offset: Offset) -> Change {
-        if epoch.0 < 0 || start_offset.0 < 0 || self.latest().is_some_and(|latest| epoch <= latest) {
+        if epoch.0 < 0 || start_offset.0 < 0 || self.latest().is_some_and(|latest| epoch <= latest)
+        {
             return Change::None;
         }
         self.assign(epoch, start_offset)
@@ -105,13 +119,23 @@ impl EpochCache {
     /// Drops entries that end at or below `start`; the one that holds `start` begins there now (state.md 7.6).
     pub fn truncate_from_start(&mut self, start: Offset) -> Change {
         let kept = self.entries.partition_point(|e| e.start_offset <= start);
-        let Some(holder) = kept.checked_sub(1).and_then(|i| self.entries.get(i)).copied() else {
+        let Some(holder) = kept
+            .checked_sub(1)
+            .and_then(|i| self.entries.get(i))
+            .copied()
+        else {
             return Change::None;
         };
         if kept == 1 && holder.start_offset == start {
             return Change::None;
         }
-        self.entries.splice(..kept, [EpochEntry { epoch: holder.epoch, start_offset: start }]);
+        self.entries.splice(
+            ..kept,
+            [EpochEntry {
+                epoch: holder.epoch,
+                start_offset: start,
+            }],
+        );
         Change::Changed
     }
 
@@ -126,12 +150,19 @@ impl EpochCache {
     #[must_use]
     pub fn epoch_for_offset(&self, offset: Offset) -> Option<LeaderEpoch> {
         let above = self.entries.partition_point(|e| e.start_offset <= offset);
-        above.checked_sub(1).and_then(|i| self.entries.get(i)).map(|e| e.epoch)
+        above
+            .checked_sub(1)
+            .and_then(|i| self.entries.get(i))
+            .map(|e| e.epoch)
     }
 
     /// Where `epoch` ended, with the epoch that the answer is for (state.md 7.5); `None` where Kafka says (-1, -1).
     #[must_use]
-    pub fn end_offset_for(&self, epoch: LeaderEpoch, log_end: Offset) -> Option<(LeaderEpoch, Offset)> {
+    pub fn end_offset_for(
+        &self,
+        epoch: LeaderEpoch,
+        log_end: Offset,
+    ) -> Option<(LeaderEpoch, Offset)> {
         if epoch == LeaderEpoch::NONE {
             return None;
         }
@@ -140,7 +171,10 @@ impl EpochCache {
         }
         let above = self.entries.partition_point(|e| e.epoch <= epoch);
         let next = self.entries.get(above)?;
-        let found = above.checked_sub(1).and_then(|i| self.entries.get(i)).map_or(epoch, |e| e.epoch);
+        let found = above
+            .checked_sub(1)
+            .and_then(|i| self.entries.get(i))
+            .map_or(epoch, |e| e.epoch);
         Some((found, next.start_offset))
     }
 }
@@ -153,7 +187,10 @@ mod tests {
         EpochCache {
             entries: entries
                 .iter()
-                .map(|&(e, o)| EpochEntry { epoch: LeaderEpoch(e), start_offset: Offset(o) })
+                .map(|&(e, o)| EpochEntry {
+                    epoch: LeaderEpoch(e),
+                    start_offset: Offset(o),
+                })
                 .collect(),
         }
     }
@@ -180,7 +217,10 @@ mod tests {
     #[test]
     fn e15_end_offsets_and_cuts() {
         let c = cache(&[(2, 5), (4, 10), (5, 20), (9, 30)]);
-        let end = |e| c.end_offset_for(LeaderEpoch(e), Offset(40)).map_or((-1, -1), |(e, o)| (e.0, o.0));
+        let end = |e| {
+            c.end_offset_for(LeaderEpoch(e), Offset(40))
+                .map_or((-1, -1), |(e, o)| (e.0, o.0))
+        };
         assert_eq!(
             [-1, 0, 1, 2, 3, 4, 5, 6, 8, 9, 10].map(end),
             [
@@ -220,8 +260,10 @@ mod tests {
 
     #[test]
     fn hc40_lines_of_a_file_that_do_not_rise_fall_out() {
-        let lines = [(0, 0), (2, 10), (1, 20)]
-            .map(|(e, o)| EpochEntry { epoch: LeaderEpoch(e), start_offset: Offset(o) });
+        let lines = [(0, 0), (2, 10), (1, 20)].map(|(e, o)| EpochEntry {
+            epoch: LeaderEpoch(e),
+            start_offset: Offset(o),
+        });
         let mut c = EpochCache::from_lines(&lines);
         assert_eq!(c, cache(&[(0, 0), (1, 20)]));
         assert_eq!(c.truncate_from_end(Offset(3)), Change::Changed);
@@ -253,7 +295,10 @@ mod tests {
                 }
             }
             for o in 0..5 {
-                for cut in [EpochCache::truncate_from_end, EpochCache::truncate_from_start] {
+                for cut in [
+                    EpochCache::truncate_from_end,
+                    EpochCache::truncate_from_start,
+                ] {
                     let mut next = c.clone();
                     let change = cut(&mut next, Offset(o));
                     assert_eq!(change.is_change(), next != *c);

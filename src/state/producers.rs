@@ -107,7 +107,10 @@ impl Producer {
             coordinator_epoch: entry.coordinator_epoch,
             last_timestamp: entry.timestamp,
             txn_first_offset: entry.txn_first_offset,
-            batches: (entry.last_offset.0 >= 0).then_some(batch).into_iter().collect(),
+            batches: (entry.last_offset.0 >= 0)
+                .then_some(batch)
+                .into_iter()
+                .collect(),
         }
     }
 }
@@ -146,7 +149,10 @@ impl StagedProducer {
             timestamp: header.max_timestamp,
         });
         self.staged.last_timestamp = header.max_timestamp;
-        match (self.staged.txn_first_offset, header.attributes.is_transactional()) {
+        match (
+            self.staged.txn_first_offset,
+            header.attributes.is_transactional(),
+        ) {
             (Some(_), false) => Some(Oddity::NotTransactional),
             (None, true) => {
                 self.staged.txn_first_offset = Some(header.base_offset);
@@ -164,12 +170,16 @@ impl StagedProducer {
         marker: EndTxnMarker,
         timestamp: TimestampMs,
     ) -> Option<CompletedTxn> {
-        let completed = self.staged.txn_first_offset.take().map(|first_offset| CompletedTxn {
-            producer_id: self.producer_id,
-            first_offset,
-            last_offset: header.base_offset,
-            is_aborted: !marker.commit,
-        });
+        let completed = self
+            .staged
+            .txn_first_offset
+            .take()
+            .map(|first_offset| CompletedTxn {
+                producer_id: self.producer_id,
+                first_offset,
+                last_offset: header.base_offset,
+                is_aborted: !marker.commit,
+            });
         self.staged.take_epoch(header.producer_epoch);
         self.staged.coordinator_epoch = marker.coordinator_epoch;
         self.staged.last_timestamp = timestamp;
@@ -212,15 +222,30 @@ impl Producers {
     /// Begins a change of one producer.
     #[must_use]
     pub fn stage(&self, producer_id: ProducerId) -> StagedProducer {
-        let mut staged = self.by_id.get(&producer_id).cloned().unwrap_or_else(Producer::unknown);
+        let mut staged = self
+            .by_id
+            .get(&producer_id)
+            .cloned()
+            .unwrap_or_else(Producer::unknown);
         staged.batches.clear();
-        StagedProducer { producer_id, staged, begun: Vec::new() }
+        StagedProducer {
+            producer_id,
+            staged,
+            begun: Vec::new(),
+        }
     }
 
     /// Makes a staged change.
     pub fn merge(&mut self, change: StagedProducer) {
-        let StagedProducer { producer_id, staged, begun } = change;
-        let producer = self.by_id.entry(producer_id).or_insert_with(Producer::unknown);
+        let StagedProducer {
+            producer_id,
+            staged,
+            begun,
+        } = change;
+        let producer = self
+            .by_id
+            .entry(producer_id)
+            .or_insert_with(Producer::unknown);
         producer.take_epoch(staged.epoch);
         for batch in staged.batches {
             producer.remember(batch);
@@ -250,14 +275,17 @@ impl Producers {
     /// The entries of a snapshot of this state.
     #[must_use]
     pub fn snapshot(&self) -> Vec<ProducerEntry> {
-        self.iter().map(|(id, producer)| producer.snapshot_entry(id)).collect()
+        self.iter()
+            .map(|(id, producer)| producer.snapshot_entry(id))
+            .collect()
     }
 }
 
 /// Whether a producer is to be forgotten: no open transaction, and its last timestamp is old (state.md 4.11).
 #[must_use]
 pub fn is_expired(producer: &Producer, now: TimestampMs, expiration_ms: i64) -> bool {
-    producer.txn_first_offset.is_none() && now.0.wrapping_sub(producer.last_timestamp.0) >= expiration_ms
+    producer.txn_first_offset.is_none()
+        && now.0.wrapping_sub(producer.last_timestamp.0) >= expiration_ms
 }
 
 #[cfg(test)]
@@ -266,7 +294,14 @@ mod tests {
     use crate::format::batch::Attributes;
     use crate::types::LeaderEpoch;
 
-    fn data(pid: i64, epoch: i16, sequence: i32, base: i64, n: i64, transactional: bool) -> BatchHeader {
+    fn data(
+        pid: i64,
+        epoch: i16,
+        sequence: i32,
+        base: i64,
+        n: i64,
+        transactional: bool,
+    ) -> BatchHeader {
         BatchHeader {
             magic: 2,
             size_bytes: 61,
@@ -293,7 +328,11 @@ mod tests {
 
     fn end(producers: &mut Producers, header: &BatchHeader, commit: bool) -> Option<CompletedTxn> {
         let mut staged = producers.stage(header.producer_id);
-        let marker = EndTxnMarker { commit, version: 0, coordinator_epoch: 6 };
+        let marker = EndTxnMarker {
+            commit,
+            version: 0,
+            coordinator_epoch: 6,
+        };
         let completed = staged.replay_marker(header, marker, TimestampMs(77));
         producers.merge(staged);
         completed
@@ -303,11 +342,20 @@ mod tests {
     fn the_last_five_batches_are_remembered_and_one_survives_a_snapshot() {
         let mut producers = Producers::default();
         for i in 0..6 {
-            assert_eq!(replay(&mut producers, &data(1, 0, 2 * i, i64::from(2 * i), 2, false)), None);
+            assert_eq!(
+                replay(
+                    &mut producers,
+                    &data(1, 0, 2 * i, i64::from(2 * i), 2, false)
+                ),
+                None
+            );
         }
         let (_, producer) = producers.iter().next().unwrap();
-        let sequences: Vec<_> =
-            producer.batches.iter().map(|b| (b.first_sequence(), b.last_sequence)).collect();
+        let sequences: Vec<_> = producer
+            .batches
+            .iter()
+            .map(|b| (b.first_sequence(), b.last_sequence))
+            .collect();
         assert_eq!(sequences, [(2, 3), (4, 5), (6, 7), (8, 9), (10, 11)]);
         let mut again = Producers::default();
         again.load(&producers.snapshot(), TimestampMs(0), 1000);
@@ -321,33 +369,57 @@ mod tests {
         let mut producers = Producers::default();
         replay(&mut producers, &data(1, 0, i32::MAX, 3, 2, false));
         let (_, producer) = producers.iter().next().unwrap();
-        assert_eq!((producer.batches[0].first_sequence(), producer.batches[0].last_sequence), (i32::MAX, 0));
+        assert_eq!(
+            (
+                producer.batches[0].first_sequence(),
+                producer.batches[0].last_sequence
+            ),
+            (i32::MAX, 0)
+        );
     }
 
     #[test]
     fn e5_a_marker_ends_the_transaction_and_sets_epochs() {
         let mut producers = Producers::default();
         replay(&mut producers, &data(9, 3, 0, 1, 1, true));
-        assert_eq!(producers.transactions.first_unstable_offset(), Some(Offset(1)));
+        assert_eq!(
+            producers.transactions.first_unstable_offset(),
+            Some(Offset(1))
+        );
         let completed = end(&mut producers, &data(9, 4, -1, 2, 1, true), false).unwrap();
         assert_eq!(
-            (completed.first_offset, completed.last_offset, completed.is_aborted),
+            (
+                completed.first_offset,
+                completed.last_offset,
+                completed.is_aborted
+            ),
             (Offset(1), Offset(2), true)
         );
         let (_, producer) = producers.iter().next().unwrap();
         assert_eq!((producer.epoch, producer.coordinator_epoch), (4, 6));
         assert!(producer.batches.is_empty() && producer.txn_first_offset.is_none());
         assert_eq!(producer.last_timestamp, TimestampMs(77));
-        assert_eq!(end(&mut producers, &data(9, 4, -1, 3, 1, true), true), None, "nothing was open");
+        assert_eq!(
+            end(&mut producers, &data(9, 4, -1, 3, 1, true), true),
+            None,
+            "nothing was open"
+        );
     }
 
     #[test]
     fn e6_a_plain_batch_inside_a_transaction_is_named() {
         let mut producers = Producers::default();
         replay(&mut producers, &data(1, 0, 0, 0, 2, true));
-        assert_eq!(replay(&mut producers, &data(1, 0, 2, 2, 1, false)), Some(Oddity::NotTransactional));
+        assert_eq!(
+            replay(&mut producers, &data(1, 0, 2, 2, 1, false)),
+            Some(Oddity::NotTransactional)
+        );
         let (_, producer) = producers.iter().next().unwrap();
-        assert_eq!(producer.txn_first_offset, Some(Offset(0)), "the transaction stays open");
+        assert_eq!(
+            producer.txn_first_offset,
+            Some(Offset(0)),
+            "the transaction stays open"
+        );
     }
 
     #[test]

@@ -35,19 +35,24 @@ impl Transactions {
     /// transaction of another producer that is open, else the one after the marker (state.md 5.4).
     #[must_use]
     pub fn last_stable_offset_at(&self, completed: &CompletedTxn) -> Offset {
-        let other = self.ongoing.iter().find(|(_, producer)| **producer != completed.producer_id);
+        let other = self
+            .ongoing
+            .iter()
+            .find(|(_, producer)| **producer != completed.producer_id);
         other.map_or(completed.last_offset.next(), |(first, _)| *first)
     }
 
     /// A transaction ended: it stays unstable until the high watermark passes its marker.
     pub fn complete(&mut self, completed: &CompletedTxn) {
         self.ongoing.remove(&completed.first_offset);
-        self.unreplicated.insert(completed.first_offset, completed.last_offset);
+        self.unreplicated
+            .insert(completed.first_offset, completed.last_offset);
     }
 
     /// The high watermark moved: transactions whose markers lie below it are settled (state.md 5.1).
     pub fn on_high_watermark(&mut self, high_watermark: Offset) {
-        self.unreplicated.retain(|_, marker| *marker >= high_watermark);
+        self.unreplicated
+            .retain(|_, marker| *marker >= high_watermark);
     }
 
     /// The log starts later: transactions whose markers lie below it are gone.
@@ -99,7 +104,11 @@ mod tests {
         assert_eq!(txns.last_stable_offset_at(&first), Offset(4));
         txns.complete(&first);
         txns.on_high_watermark(Offset(6));
-        assert_eq!(txns.first_unstable_offset(), Some(Offset(2)), "the marker lies at the high watermark");
+        assert_eq!(
+            txns.first_unstable_offset(),
+            Some(Offset(2)),
+            "the marker lies at the high watermark"
+        );
         txns.on_high_watermark(Offset(7));
         assert_eq!(txns.first_unstable_offset(), Some(Offset(4)));
         let second = completed(2, 4, 7);

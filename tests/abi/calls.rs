@@ -25,12 +25,18 @@ pub(crate) fn error() -> Box<klog_error> {
 }
 
 pub(crate) fn text(field: &[c_char]) -> String {
-    let bytes: Vec<u8> = field.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    let bytes: Vec<u8> = field
+        .iter()
+        .take_while(|&&c| c != 0)
+        .map(|&c| c as u8)
+        .collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Calls with an error struct and answers status, message and the struct.
-pub(crate) fn call(f: impl FnOnce(*mut klog_error) -> klog_status) -> (klog_status, String, Box<klog_error>) {
+pub(crate) fn call(
+    f: impl FnOnce(*mut klog_error) -> klog_status,
+) -> (klog_status, String, Box<klog_error>) {
     let mut err = error();
     let status = f(&raw mut *err);
     (status, text(&err.message), err)
@@ -57,7 +63,10 @@ pub(crate) fn refused(
 }
 
 pub(crate) fn open_manager(dirs: &[&Path], err: *mut klog_error) -> (klog_status, klog_manager) {
-    let paths: Vec<CString> = dirs.iter().map(|d| CString::new(d.to_str().unwrap()).unwrap()).collect();
+    let paths: Vec<CString> = dirs
+        .iter()
+        .map(|d| CString::new(d.to_str().unwrap()).unwrap())
+        .collect();
     let pointers: Vec<*const c_char> = paths.iter().map(|p| p.as_ptr()).collect();
     let mut options = init!(klog_manager_options);
     options.dirs = pointers.as_ptr();
@@ -79,7 +88,17 @@ pub(crate) fn log(manager: klog_manager, topic: &str) -> klog_log {
     let mut options = init!(klog_log_options);
     options.flags = KLOG_LOG_CREATE;
     let mut log = klog_log { id: 0 };
-    ok(|e| klog_log_open(manager, topic.as_ptr(), NTS, 0, &raw const options, &raw mut log, e));
+    ok(|e| {
+        klog_log_open(
+            manager,
+            topic.as_ptr(),
+            NTS,
+            0,
+            &raw const options,
+            &raw mut log,
+            e,
+        )
+    });
     log
 }
 

@@ -17,8 +17,18 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
     let owner = manager(root.path());
     let t = log(owner, "t");
     let headers = [
-        klog_header { key: c"h".as_ptr(), key_len: 1, value: b"x".as_ptr().cast(), value_len: 1 },
-        klog_header { key: null(), key_len: 0, value: null(), value_len: 0 },
+        klog_header {
+            key: c"h".as_ptr(),
+            key_len: 1,
+            value: b"x".as_ptr().cast(),
+            value_len: 1,
+        },
+        klog_header {
+            key: null(),
+            key_len: 0,
+            value: null(),
+            value_len: 0,
+        },
     ];
     let mut records = [record(b"a", b"1"), record(b"", b""), record(b"c", b"3")];
     records[1].value = null();
@@ -31,7 +41,12 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
     let mut result = init!(klog_append_result);
     ok(|e| klog_append(t, records.as_ptr(), 3, null(), &raw mut result, e));
     assert_eq!(
-        (result.first_offset, result.last_offset, result.records, result.max_timestamp),
+        (
+            result.first_offset,
+            result.last_offset,
+            result.records,
+            result.max_timestamp
+        ),
         (0, 2, 3, 102)
     );
 
@@ -40,29 +55,88 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
     ok(|e| klog_cursor_open(t, 0, null(), &raw mut cursor, e));
     let mut packed = vec![0u8; 4096];
     let mut read = init!(klog_read_result);
-    let small = call(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), 60, &raw mut read, e));
-    assert_eq!((small.0, read.bytes_needed), (KLOG_ERR_BUFFER_TOO_SMALL, 32 + 56));
-    ok(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), 32 + 56, &raw mut read, e));
+    let small =
+        call(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), 60, &raw mut read, e));
+    assert_eq!(
+        (small.0, read.bytes_needed),
+        (KLOG_ERR_BUFFER_TOO_SMALL, 32 + 56)
+    );
+    ok(|e| {
+        klog_cursor_next_packed(
+            cursor,
+            packed.as_mut_ptr().cast(),
+            32 + 56,
+            &raw mut read,
+            e,
+        )
+    });
     assert_eq!(
         (read.records, read.first_offset, read.next_offset),
         (1, 0, 1),
         "one entry fits, the rest comes later"
     );
     ok(|e| klog_cursor_seek(cursor, 0, e));
-    ok(|e| klog_cursor_next_packed(cursor, packed.as_mut_ptr().cast(), packed.len(), &raw mut read, e));
+    ok(|e| {
+        klog_cursor_next_packed(
+            cursor,
+            packed.as_mut_ptr().cast(),
+            packed.len(),
+            &raw mut read,
+            e,
+        )
+    });
     assert_eq!((read.records, read.next_offset), (3, 3));
     packed.truncate(read.bytes as usize);
     // What only reading sets must be cleared before it is appended: offsets are ignored, the kind is the same.
-    ok(|e| klog_append_packed(t, packed.as_ptr().cast(), packed.len(), null(), &raw mut result, e));
+    ok(|e| {
+        klog_append_packed(
+            t,
+            packed.as_ptr().cast(),
+            packed.len(),
+            null(),
+            &raw mut result,
+            e,
+        )
+    });
     assert_eq!((result.first_offset, result.last_offset), (3, 5));
 
     // A batch out, a batch in: its offset is 0 in the hands of a producer.
     let mut batch = vec![0u8; 4096];
-    ok(|e| klog_read(t, 0, null(), batch.as_mut_ptr().cast(), batch.len(), &raw mut read, e));
-    assert_eq!((read.batches, read.next_offset, read.segment_base_offset, read.position), (2, 6, 0, 0));
+    ok(|e| {
+        klog_read(
+            t,
+            0,
+            null(),
+            batch.as_mut_ptr().cast(),
+            batch.len(),
+            &raw mut read,
+            e,
+        )
+    });
+    assert_eq!(
+        (
+            read.batches,
+            read.next_offset,
+            read.segment_base_offset,
+            read.position
+        ),
+        (2, 6, 0, 0)
+    );
     let first_len = (read.bytes / 2) as usize;
-    ok(|e| klog_append_batches(t, batch.as_ptr().cast(), first_len, null(), &raw mut result, e));
-    assert_eq!((result.first_offset, result.last_offset, result.records), (6, 8, 3));
+    ok(|e| {
+        klog_append_batches(
+            t,
+            batch.as_ptr().cast(),
+            first_len,
+            null(),
+            &raw mut result,
+            e,
+        )
+    });
+    assert_eq!(
+        (result.first_offset, result.last_offset, result.records),
+        (6, 8, 3)
+    );
     let err = refused(KLOG_ERR_INVALID_RECORD, "one batch", |e| {
         let twice = [&batch[..first_len], &batch[..first_len]].concat();
         klog_append_batches(t, twice.as_ptr().cast(), twice.len(), null(), null_mut(), e)
@@ -74,7 +148,11 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
         klog_append_batches(t, torn.as_ptr().cast(), torn.len(), null(), null_mut(), e)
     });
     ok(|e| klog_append_batches(t, batch.as_ptr().cast(), 30, null(), &raw mut result, e));
-    assert_eq!((result.first_offset, result.records), (-1, 0), "a cut batch is nothing, as in Kafka");
+    assert_eq!(
+        (result.first_offset, result.records),
+        (-1, 0),
+        "a cut batch is nothing, as in Kafka"
+    );
 
     // All copies read alike.
     ok(|e| klog_cursor_seek(cursor, 0, e));
@@ -103,7 +181,10 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
             assert_eq!((own[1].key_len, own[1].value.is_null()), (0, true));
         }
     }
-    assert_eq!(klog_cursor_next(cursor, places.as_mut_ptr(), 64, &raw mut read, null_mut()), KLOG_ERR_END);
+    assert_eq!(
+        klog_cursor_next(cursor, places.as_mut_ptr(), 64, &raw mut read, null_mut()),
+        KLOG_ERR_END
+    );
     assert_eq!(read.next_offset, 9, "END says where the log ends");
     assert_eq!(klog_cursor_close(cursor), KLOG_OK);
     close(owner);
@@ -127,7 +208,9 @@ fn hc44_b_no_pointer_is_kept() {
     ok(|e| klog_cursor_next(cursor, places.as_mut_ptr(), 64, &raw mut read, e));
     for (i, place) in places.iter().take(50).enumerate() {
         // SAFETY: lent by the cursor.
-        let value = unsafe { std::slice::from_raw_parts(place.value.cast::<u8>(), place.value_len as usize) };
+        let value = unsafe {
+            std::slice::from_raw_parts(place.value.cast::<u8>(), place.value_len as usize)
+        };
         assert!(value.iter().all(|&b| b as usize == i));
     }
     close(owner);

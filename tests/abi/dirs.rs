@@ -26,17 +26,25 @@ fn directories_that_cannot_be_opened_are_named_and_untouched() {
 
     let file = root.path().join("file");
     std::fs::write(&file, b"x").unwrap();
-    let err = refused(KLOG_ERR_LOG_DIR_NOT_FOUND, "is not a directory", |e| open_manager(&[&file], e).0);
+    let err = refused(KLOG_ERR_LOG_DIR_NOT_FOUND, "is not a directory", |e| {
+        open_manager(&[&file], e).0
+    });
     assert_eq!(text(&err.path), file.to_str().unwrap());
     assert_eq!(std::fs::read(&file).unwrap(), b"x");
 
-    refused(KLOG_ERR_INVALID_ARGUMENT, "no log directory", |e| open_manager(&[], e).0);
-    refused(KLOG_ERR_INVALID_ARGUMENT, "is empty", |e| open_manager(&[Path::new("")], e).0);
+    refused(KLOG_ERR_INVALID_ARGUMENT, "no log directory", |e| {
+        open_manager(&[], e).0
+    });
+    refused(KLOG_ERR_INVALID_ARGUMENT, "is empty", |e| {
+        open_manager(&[Path::new("")], e).0
+    });
     let dir = root.path().join("d");
     std::fs::create_dir(&dir).unwrap();
     let link = root.path().join("link");
     std::os::unix::fs::symlink(&dir, &link).unwrap();
-    refused(KLOG_ERR_INVALID_ARGUMENT, "Duplicate log directory", |e| open_manager(&[&dir, &link], e).0);
+    refused(KLOG_ERR_INVALID_ARGUMENT, "Duplicate log directory", |e| {
+        open_manager(&[&dir, &link], e).0
+    });
     assert!(snapshot(&dir).is_empty());
 }
 
@@ -48,7 +56,9 @@ fn an_unreadable_directory_is_named() {
         // Root may read everything: an I/O error of another kind stands in, a lock file that is a directory.
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join(".lock")).unwrap();
-        let err = refused(KLOG_ERR_KAFKA_STORAGE_ERROR, ".lock", |e| open_manager(&[root.path()], e).0);
+        let err = refused(KLOG_ERR_KAFKA_STORAGE_ERROR, ".lock", |e| {
+            open_manager(&[root.path()], e).0
+        });
         assert_eq!(err.os_errno, libc::EISDIR);
         return;
     }
@@ -56,7 +66,9 @@ fn an_unreadable_directory_is_named() {
     let dir = root.path().join("d");
     std::fs::create_dir(&dir).unwrap();
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o0)).unwrap();
-    let err = refused(KLOG_ERR_KAFKA_STORAGE_ERROR, "d", |e| open_manager(&[&dir], e).0);
+    let err = refused(KLOG_ERR_KAFKA_STORAGE_ERROR, "d", |e| {
+        open_manager(&[&dir], e).0
+    });
     assert_eq!(err.os_errno, libc::EACCES);
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
 }
@@ -88,7 +100,9 @@ fn hc44_d_a_second_open_fails_also_by_another_path_and_the_first_goes_on() {
     let t = log(first, "t");
     let before = snapshot(&dir);
     for again in [&dir, &link] {
-        let err = refused(KLOG_ERR_DIR_LOCKED, "another process or manager", |e| open_manager(&[again], e).0);
+        let err = refused(KLOG_ERR_DIR_LOCKED, "another process or manager", |e| {
+            open_manager(&[again], e).0
+        });
         assert!(text(&err.path).starts_with(root.path().to_str().unwrap()));
     }
     assert_eq!(snapshot(&dir), before);
@@ -114,22 +128,33 @@ fn hc44_d_a_forked_child_may_only_close_and_the_parent_keeps_its_lock() {
         let mut end = 0;
         let mut expect = |status: klog_status, wanted: i32| wrong += i32::from(status != wanted);
         expect(klog_log_end_offset(t, &raw mut end), KLOG_ERR_FORKED);
-        expect(klog_append_one(t, null(), 0, null(), 0, 1, null_mut(), null_mut()), KLOG_ERR_FORKED);
+        expect(
+            klog_append_one(t, null(), 0, null(), 0, 1, null_mut(), null_mut()),
+            KLOG_ERR_FORKED,
+        );
         expect(klog_flush_all(owner, 0, null_mut()), KLOG_ERR_FORKED);
         expect(klog_cursor_seek(cursor, 0, null_mut()), KLOG_ERR_FORKED);
         expect(klog_cursor_close(cursor), KLOG_OK);
         expect(klog_log_close(t), KLOG_OK);
         expect(klog_manager_close(owner, 0, -1, null_mut()), KLOG_OK);
-        expect(klog_manager_close(owner, 0, -1, null_mut()), KLOG_ERR_STALE_HANDLE);
+        expect(
+            klog_manager_close(owner, 0, -1, null_mut()),
+            KLOG_ERR_STALE_HANDLE,
+        );
         // SAFETY: ends the child without running what the parent registered.
         unsafe { libc::_exit(wrong) };
     }
     let mut status = 0;
     // SAFETY: `child` is a child of this process, `status` outlives the call.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
-    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "child: {status:#x}");
+    assert!(
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+        "child: {status:#x}"
+    );
     assert_eq!(snapshot(root.path()), before, "the child touched no file");
-    refused(KLOG_ERR_DIR_LOCKED, "", |e| open_manager(&[root.path()], e).0);
+    refused(KLOG_ERR_DIR_LOCKED, "", |e| {
+        open_manager(&[root.path()], e).0
+    });
     let mut offset = -1;
     ok(|e| klog_append_one(t, null(), 0, null(), 0, 1, &raw mut offset, e));
     assert_eq!(offset, 0);

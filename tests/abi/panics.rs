@@ -29,8 +29,18 @@ fn hc44_a_a_panic_in_every_function_is_a_status_and_poisons_what_it_worked_on() 
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
             if line == "#[unsafe(no_mangle)]" {
-                let name = lines.by_ref().find(|l| l.contains("extern \"C\" fn")).unwrap();
-                let name = name.split("fn ").nth(1).unwrap().split('(').next().unwrap().to_owned();
+                let name = lines
+                    .by_ref()
+                    .find(|l| l.contains("extern \"C\" fn"))
+                    .unwrap();
+                let name = name
+                    .split("fn ")
+                    .nth(1)
+                    .unwrap()
+                    .split('(')
+                    .next()
+                    .unwrap()
+                    .to_owned();
                 exported.push(name);
             }
             if let Some(rest) = line.trim().strip_prefix("guard(\"") {
@@ -49,7 +59,10 @@ fn hc44_a_a_panic_in_every_function_is_a_status_and_poisons_what_it_worked_on() 
     exported.retain(|name| !infallible.contains(&name.as_str()));
     exported.sort();
     guarded.sort();
-    assert_eq!(exported, guarded, "every export is guarded under its own name");
+    assert_eq!(
+        exported, guarded,
+        "every export is guarded under its own name"
+    );
     assert!(exported.len() >= 30, "{}", exported.len());
 
     for name in &exported {
@@ -93,7 +106,9 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_manager_get_info" => klog_manager_get_info(owner, &raw mut info, e),
         "klog_manager_report" => klog_manager_report(owner, null_mut(), 0, null_mut(), e),
         "klog_manager_list" => klog_manager_list(owner, null_mut(), 0, null_mut(), e),
-        "klog_manager_dir_info" => klog_manager_dir_info(owner, 0, null_mut(), 0, null_mut(), null_mut(), e),
+        "klog_manager_dir_info" => {
+            klog_manager_dir_info(owner, 0, null_mut(), 0, null_mut(), null_mut(), e)
+        }
         "klog_manager_close" => klog_manager_close(owner, 0, -1, e),
         "klog_flush_all" => klog_flush_all(owner, 0, e),
         "klog_checkpoint" => klog_checkpoint(owner, 0, e),
@@ -129,14 +144,29 @@ fn hc44_a_a_poisoned_manager_takes_no_changes_and_leaves_no_clean_marker() {
     ok(|e| klog_roll(t, null_mut(), e));
     panic_in("klog_append: inside");
     let one = record(b"k", b"v");
-    let err =
-        refused(KLOG_ERR_PANIC, "klog_append", |e| klog_append(t, &raw const one, 1, null(), null_mut(), e));
+    let err = refused(KLOG_ERR_PANIC, "klog_append", |e| {
+        klog_append(t, &raw const one, 1, null(), null_mut(), e)
+    });
     assert_ne!(err.flags & KLOG_ERRF_FATAL, 0);
-    refused(KLOG_ERR_POISONED, "close it", |e| klog_append(t, &raw const one, 1, null(), null_mut(), e));
-    refused(KLOG_ERR_POISONED, "close it", |e| klog_flush_all(owner, 0, e));
+    refused(KLOG_ERR_POISONED, "close it", |e| {
+        klog_append(t, &raw const one, 1, null(), null_mut(), e)
+    });
+    refused(KLOG_ERR_POISONED, "close it", |e| {
+        klog_flush_all(owner, 0, e)
+    });
     let mut buf = [0u8; 200];
     let mut read = init!(klog_read_result);
-    ok(|e| klog_read(t, 0, null(), buf.as_mut_ptr().cast(), buf.len(), &raw mut read, e));
+    ok(|e| {
+        klog_read(
+            t,
+            0,
+            null(),
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            &raw mut read,
+            e,
+        )
+    });
     assert_eq!(read.batches, 1, "rolled data can still be read");
     close(owner);
     assert!(!root.path().join(".kafka_cleanshutdown").exists());

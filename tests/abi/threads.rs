@@ -31,8 +31,13 @@ fn a_cursor_takes_one_call_at_a_time_and_others_are_busy() {
                             let mut read = init!(klog_read_result);
                             // SAFETY: integers and pointers, for which zero is a value.
                             let mut places: [klog_record; 4] = unsafe { std::mem::zeroed() };
-                            let status =
-                                klog_cursor_next(cursor, places.as_mut_ptr(), 4, &raw mut read, null_mut());
+                            let status = klog_cursor_next(
+                                cursor,
+                                places.as_mut_ptr(),
+                                4,
+                                &raw mut read,
+                                null_mut(),
+                            );
                             if status == KLOG_ERR_END {
                                 let _ = klog_cursor_seek(cursor, 0, null_mut());
                             }
@@ -42,7 +47,10 @@ fn a_cursor_takes_one_call_at_a_time_and_others_are_busy() {
                 })
             })
             .collect();
-        threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect()
     });
     let allowed = [KLOG_OK, KLOG_ERR_END, KLOG_ERR_BUSY];
     assert!(statuses.iter().all(|s| allowed.contains(s)), "{statuses:?}");
@@ -72,9 +80,8 @@ fn calls_from_many_threads_during_close_answer_ok_or_closed() {
                             null_mut(),
                         );
                         match status {
-                            KLOG_OK => {
-                                acknowledged.fetch_max(offset + 1, std::sync::atomic::Ordering::SeqCst)
-                            }
+                            KLOG_OK => acknowledged
+                                .fetch_max(offset + 1, std::sync::atomic::Ordering::SeqCst),
                             KLOG_ERR_CLOSED => break,
                             other => panic!("{other}"),
                         };
@@ -91,7 +98,11 @@ fn calls_from_many_threads_during_close_answer_ok_or_closed() {
         assert!(end_offset(t) >= acknowledged.load(std::sync::atomic::Ordering::SeqCst));
         let mut info = init!(klog_manager_info);
         ok(|e| klog_manager_get_info(again, &raw mut info, e));
-        assert_eq!((info.segments_recovered, info.bytes_truncated), (0, 0), "it was closed in order");
+        assert_eq!(
+            (info.segments_recovered, info.bytes_truncated),
+            (0, 0),
+            "it was closed in order"
+        );
         close(again);
     }
 }

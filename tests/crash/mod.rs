@@ -1,7 +1,11 @@
 //! What the crash tests share: seeded choices, records that tell where they come from, a manager on the simulated disk,
 //! and the comparison of a log with what was appended to it.
 #![allow(dead_code, reason = "each test binary uses the part it needs")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod random;
 pub(crate) mod run;
@@ -41,11 +45,24 @@ pub(crate) struct Record {
 impl fmt::Debug for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |b: &Option<Vec<u8>>| {
-            let shown = b.as_deref().map(|b| String::from_utf8_lossy(&b[..b.len().min(24)]).into_owned());
+            let shown = b
+                .as_deref()
+                .map(|b| String::from_utf8_lossy(&b[..b.len().min(24)]).into_owned());
             shown.unwrap_or_else(|| "null".to_owned())
         };
-        write!(f, "{}@{} {:?}={:?}", self.epoch, self.timestamp, text(&self.key), text(&self.value))?;
-        if self.headers.is_empty() { Ok(()) } else { write!(f, " +{} headers", self.headers.len()) }
+        write!(
+            f,
+            "{}@{} {:?}={:?}",
+            self.epoch,
+            self.timestamp,
+            text(&self.key),
+            text(&self.value)
+        )?;
+        if self.headers.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " +{} headers", self.headers.len())
+        }
     }
 }
 
@@ -55,10 +72,17 @@ impl Record {
         let id = format!("#{id}#").into_bytes();
         let len = *random.pick(&[0, 3, 20, 20, 60, 200]);
         // Half of the values compress well.
-        let filler = if random.one_in(2) { vec![b'v'; len] } else { random.bytes(len) };
+        let filler = if random.one_in(2) {
+            vec![b'v'; len]
+        } else {
+            random.bytes(len)
+        };
         let value = [id.clone(), filler].concat();
         let headers = match random.below(4) {
-            0 => vec![(b"h".to_vec(), None), (Vec::new(), Some(vec![7; random.below(9)]))],
+            0 => vec![
+                (b"h".to_vec(), None),
+                (Vec::new(), Some(vec![7; random.below(9)])),
+            ],
             1 => vec![(b"name".to_vec(), Some(id.clone()))],
             _ => Vec::new(),
         };
@@ -67,17 +91,39 @@ impl Record {
             1 => (Some(id), None),
             2 => (Some(Vec::new()), Some(value)),
             3 => (Some(id), Some(Vec::new())),
-            _ => (Some(format!("k{}", random.below(5)).into_bytes()), Some(value)),
+            _ => (
+                Some(format!("k{}", random.below(5)).into_bytes()),
+                Some(value),
+            ),
         };
         let timestamp = now - *random.pick(&[0, 0, 0, 1, 500]) + *random.pick(&[0, 0, 7]);
-        Self { timestamp, key, value, headers, epoch: 0 }
+        Self {
+            timestamp,
+            key,
+            value,
+            headers,
+            epoch: 0,
+        }
     }
 
     pub(crate) fn push_into(&self, builder: &mut BatchBuilder) {
-        let headers: Vec<Header<'_>> =
-            self.headers.iter().map(|(key, value)| Header { key, value: value.as_deref() }).collect();
+        let headers: Vec<Header<'_>> = self
+            .headers
+            .iter()
+            .map(|(key, value)| Header {
+                key,
+                value: value.as_deref(),
+            })
+            .collect();
         let time = TimestampMs(self.timestamp);
-        builder.push(time, self.key.as_deref(), self.value.as_deref(), headers.iter().copied()).unwrap();
+        builder
+            .push(
+                time,
+                self.key.as_deref(),
+                self.value.as_deref(),
+                headers.iter().copied(),
+            )
+            .unwrap();
     }
 }
 
@@ -92,7 +138,13 @@ pub(crate) fn builder_of(records: &[Record]) -> BatchBuilder {
 
 /// The records as a ready batch of a producer.
 pub(crate) fn batch_of(records: &[Record], codec: Codec) -> Vec<u8> {
-    builder_of(records).finish(&BatchOptions { codec, ..BatchOptions::default() }).unwrap().to_vec()
+    builder_of(records)
+        .finish(&BatchOptions {
+            codec,
+            ..BatchOptions::default()
+        })
+        .unwrap()
+        .to_vec()
 }
 
 /// A configuration with keys of the topics `a` and `b`.
@@ -134,7 +186,13 @@ pub(crate) fn read_from(
     read_bytes: usize,
     per_call: usize,
 ) -> Result<Vec<(i64, Record)>, klog::Error> {
-    let mut cursor: Cursor = log.cursor(start, CursorOptions { read_bytes, ..CursorOptions::default() });
+    let mut cursor: Cursor = log.cursor(
+        start,
+        CursorOptions {
+            read_bytes,
+            ..CursorOptions::default()
+        },
+    );
     let mut all = Vec::new();
     loop {
         let slice = cursor.next_records(per_call)?;
@@ -142,7 +200,10 @@ pub(crate) fn read_from(
             return Ok(all);
         }
         for record in slice.iter() {
-            let headers = record.headers.map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
+            let headers = record
+                .headers
+                .map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec)))
+                .collect();
             all.push((
                 record.offset.0,
                 Record {
@@ -161,8 +222,14 @@ pub(crate) fn read_from(
 pub(crate) fn epochs_of(records: &[Record]) -> Vec<EpochEntry> {
     let mut epochs: Vec<EpochEntry> = Vec::new();
     for (offset, record) in (0..).zip(records) {
-        if epochs.last().is_none_or(|last| last.epoch.0 != record.epoch) {
-            epochs.push(EpochEntry { epoch: LeaderEpoch(record.epoch), start_offset: Offset(offset) });
+        if epochs
+            .last()
+            .is_none_or(|last| last.epoch.0 != record.epoch)
+        {
+            epochs.push(EpochEntry {
+                epoch: LeaderEpoch(record.epoch),
+                start_offset: Offset(offset),
+            });
         }
     }
     epochs
@@ -217,7 +284,9 @@ pub(crate) fn check_log(
         match expected.records.get(i) {
             Some(appended) if appended == record => {}
             appended => {
-                return Err(format!("log {topic}: at {i} there is {record:?}, appended was {appended:?}"));
+                return Err(format!(
+                    "log {topic}: at {i} there is {record:?}, appended was {appended:?}"
+                ));
             }
         }
     }
@@ -229,7 +298,10 @@ pub(crate) fn check_log(
     }
     let epochs = epochs_of(&expected.records[..end]);
     if log.epochs() != epochs {
-        return Err(format!("log {topic}: the epochs are {:?}, not {epochs:?}", log.epochs()));
+        return Err(format!(
+            "log {topic}: the epochs are {:?}, not {epochs:?}",
+            log.epochs()
+        ));
     }
     if !expected.topic_ids.contains(&log.topic_id()) {
         return Err(format!("log {topic}: the topic id is {:?}", log.topic_id()));
@@ -239,7 +311,10 @@ pub(crate) fn check_log(
 
 /// Whether opening found nothing to do.
 pub(crate) fn check_nothing_done(manager: &Manager) -> Result<(), String> {
-    let done = manager.report().iter().find(|f| f.kind != FindingKind::Config);
+    let done = manager
+        .report()
+        .iter()
+        .find(|f| f.kind != FindingKind::Config);
     match done {
         None if manager.open_counts() == OpenCounts::default() => Ok(()),
         None => Err(format!("opening did {:?}", manager.open_counts())),
@@ -254,9 +329,17 @@ pub(crate) type Files = Vec<(std::path::PathBuf, Vec<u8>)>;
 /// the zeros that a preallocated log ends with.
 pub(crate) fn files(fs: &SimFs) -> Files {
     let mut files = fs.files_below(Path::new(DIR));
-    files.retain(|(path, _)| !path.ends_with(".lock") && path.extension().is_none_or(|e| e != "deleted"));
-    for (_, content) in files.iter_mut().filter(|(path, _)| path.extension().is_some_and(|e| e == "log")) {
-        let end = content.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    files.retain(|(path, _)| {
+        !path.ends_with(".lock") && path.extension().is_none_or(|e| e != "deleted")
+    });
+    for (_, content) in files
+        .iter_mut()
+        .filter(|(path, _)| path.extension().is_some_and(|e| e == "log"))
+    {
+        let end = content
+            .iter()
+            .rposition(|&byte| byte != 0)
+            .map_or(0, |last| last + 1);
         content.truncate(end);
     }
     files

@@ -16,11 +16,20 @@ impl Seeds {
     pub(crate) fn from_env(count: u64) -> Self {
         let read = |name: &str| {
             let text = std::env::var(name).ok()?;
-            Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+            Some(
+                text.parse::<u64>()
+                    .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+            )
         };
         match read("KLOG_SEED") {
-            Some(seed) => Self { first: seed, count: 1 },
-            None => Self { first: 0, count: read("KLOG_SEEDS").unwrap_or(count) },
+            Some(seed) => Self {
+                first: seed,
+                count: 1,
+            },
+            None => Self {
+                first: 0,
+                count: read("KLOG_SEEDS").unwrap_or(count),
+            },
         }
     }
 
@@ -52,7 +61,10 @@ impl Seeds {
                     Ok(()) => {}
                     Err(problem) if keep_going => {
                         failed.fetch_add(1, Ordering::SeqCst);
-                        eprintln!("seed {seed}: {}", problem.lines().next().unwrap_or_default());
+                        eprintln!(
+                            "seed {seed}: {}",
+                            problem.lines().next().unwrap_or_default()
+                        );
                     }
                     Err(problem) => {
                         failed.fetch_add(1, Ordering::SeqCst);
@@ -82,6 +94,8 @@ struct Told<'t> {
 impl Drop for Told<'_> {
     fn drop(&mut self) {
         let Self { test, seed } = self;
-        eprintln!("seed {seed} failed; again: KLOG_SEED={seed} cargo test --features sim --test {test}");
+        eprintln!(
+            "seed {seed} failed; again: KLOG_SEED={seed} cargo test --features sim --test {test}"
+        );
     }
 }

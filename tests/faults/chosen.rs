@@ -41,7 +41,10 @@ const FIRST_LOG: &str = "a-0/00000000000000000000.log";
 
 fn log_bytes(disk: &SimFs) -> usize {
     let path = format!("{}/{FIRST_LOG}", crash::DIR);
-    klog::io::read_file(disk, path.as_ref()).unwrap().unwrap().len()
+    klog::io::read_file(disk, path.as_ref())
+        .unwrap()
+        .unwrap()
+        .len()
 }
 
 #[test]
@@ -49,8 +52,14 @@ fn hc22_a_short_write_is_cut_back_before_the_call_returns() {
     let mut world = filled(5);
     assert_eq!(log_bytes(&world.disk), 360);
     let fault = Fault::once(OpKind::Write, FIRST_LOG, libc::ENOSPC);
-    world.disk.inject(Fault { stored_bytes: 30, ..fault });
-    assert_eq!(append_one(&mut world, 5).unwrap_err().kind(), ErrorKind::NoSpace);
+    world.disk.inject(Fault {
+        stored_bytes: 30,
+        ..fault
+    });
+    assert_eq!(
+        append_one(&mut world, 5).unwrap_err().kind(),
+        ErrorKind::NoSpace
+    );
     assert_eq!(log_bytes(&world.disk), 360);
     world.check_unchanged().unwrap();
     append_one(&mut world, 5).unwrap();
@@ -61,17 +70,36 @@ fn hc22_a_short_write_is_cut_back_before_the_call_returns() {
 #[test]
 fn hc22_no_append_lands_behind_garbage_that_could_not_be_cut() {
     let mut world = filled(5);
-    world.disk.inject(Fault { stored_bytes: 30, ..Fault::once(OpKind::Write, FIRST_LOG, libc::ENOSPC) });
-    world.disk.inject(Fault::once(OpKind::SetLen, FIRST_LOG, libc::ENOSPC));
-    assert_eq!(append_one(&mut world, 5).unwrap_err().kind(), ErrorKind::NoSpace);
+    world.disk.inject(Fault {
+        stored_bytes: 30,
+        ..Fault::once(OpKind::Write, FIRST_LOG, libc::ENOSPC)
+    });
+    world
+        .disk
+        .inject(Fault::once(OpKind::SetLen, FIRST_LOG, libc::ENOSPC));
+    assert_eq!(
+        append_one(&mut world, 5).unwrap_err().kind(),
+        ErrorKind::NoSpace
+    );
     assert_eq!(log_bytes(&world.disk), 390, "the cut failed");
     let refused = append_one(&mut world, 5).unwrap_err();
-    assert_eq!((refused.kind(), refused.os_errno()), (ErrorKind::KafkaStorage, None));
-    assert!(refused.message().contains("takes no appends until it is opened again"), "{refused}");
+    assert_eq!(
+        (refused.kind(), refused.os_errno()),
+        (ErrorKind::KafkaStorage, None)
+    );
+    assert!(
+        refused
+            .message()
+            .contains("takes no appends until it is opened again"),
+        "{refused}"
+    );
     assert!(world.log(0).1.roll().is_err());
     world.check_unchanged().unwrap();
     let manager = world.manager.take().unwrap();
-    assert!(manager.close().is_err(), "nothing claims that it was closed in order");
+    assert!(
+        manager.close().is_err(),
+        "nothing claims that it was closed in order"
+    );
     drop(manager);
     world.reopen_unclean().unwrap();
     append_one(&mut world, 5).unwrap();
@@ -82,12 +110,19 @@ fn hc22_no_append_lands_behind_garbage_that_could_not_be_cut() {
 fn a_new_epoch_that_was_refused_is_not_found_later() {
     let mut world = filled(3);
     // The file with the new epoch has its name; that the directory could not be synced refuses the append.
-    world.disk.inject(Fault::once(OpKind::SyncDir, "a-0", libc::EMFILE));
+    world
+        .disk
+        .inject(Fault::once(OpKind::SyncDir, "a-0", libc::EMFILE));
     let (_, log) = world.log(0);
-    let options = AppendOptions { leader_epoch: Some(LeaderEpoch(7)), ..AppendOptions::default() };
+    let options = AppendOptions {
+        leader_epoch: Some(LeaderEpoch(7)),
+        ..AppendOptions::default()
+    };
     let record = Record::random(&mut Random::new(1), 1, T);
     assert_eq!(
-        log.append(&mut crash::builder_of(&[record]), &options).unwrap_err().kind(),
+        log.append(&mut crash::builder_of(&[record]), &options)
+            .unwrap_err()
+            .kind(),
         ErrorKind::NoFiles
     );
     assert_eq!(log.epochs(), crash::epochs_of(&world.models[0].records));
@@ -99,20 +134,34 @@ fn a_new_epoch_that_was_refused_is_not_found_later() {
 
 #[test]
 fn hc22_a_failed_roll_leaves_the_old_segment_active_and_no_new_one() {
-    for (kind, errno) in [(OpKind::Create, libc::EMFILE), (OpKind::SetLen, libc::ENOSPC)] {
-        let mut world =
-            World::new(&crash::config(&[("preallocate", "true"), ("internal.segment.bytes", "2000")]));
+    for (kind, errno) in [
+        (OpKind::Create, libc::EMFILE),
+        (OpKind::SetLen, libc::ENOSPC),
+    ] {
+        let mut world = World::new(&crash::config(&[
+            ("preallocate", "true"),
+            ("internal.segment.bytes", "2000"),
+        ]));
         world.act(&Step::Open).unwrap();
         world.act(&Step::Create("a", None)).unwrap();
         append_one(&mut world, 0).unwrap();
-        world.disk.inject(Fault::once(kind, "00000000000000000001.log", errno));
-        assert_eq!(world.act(&Step::Roll(0)).unwrap_err().os_errno(), Some(errno));
+        world
+            .disk
+            .inject(Fault::once(kind, "00000000000000000001.log", errno));
+        assert_eq!(
+            world.act(&Step::Roll(0)).unwrap_err().os_errno(),
+            Some(errno)
+        );
         assert_eq!(world.log(0).1.segments().len(), 1);
         append_one(&mut world, 1).unwrap();
         let logs = crash::files(&world.disk)
             .into_iter()
             .filter(|(path, _)| path.extension().is_some_and(|e| e == "log"));
-        assert_eq!(logs.count(), 1, "a file that stays is the end of the log for the next load");
+        assert_eq!(
+            logs.count(),
+            1,
+            "a file that stays is the end of the log for the next load"
+        );
         world.check_unchanged().unwrap();
         world.act(&Step::Roll(0)).unwrap();
         append_one(&mut world, 2).unwrap();
@@ -127,9 +176,14 @@ fn hc41_a_failed_sync_is_final_for_the_directory() {
         world.act(&Step::Create("b", None)).unwrap();
         world.act(&Step::Flush(0)).unwrap();
         append_one(&mut world, 3).unwrap();
-        world.disk.inject(Fault::once(OpKind::Sync, FIRST_LOG, errno));
+        world
+            .disk
+            .inject(Fault::once(OpKind::Sync, FIRST_LOG, errno));
         let error = world.act(&Step::Flush(0)).unwrap_err();
-        assert_eq!((error.kind(), error.os_errno()), (ErrorKind::KafkaStorage, Some(errno)));
+        assert_eq!(
+            (error.kind(), error.os_errno()),
+            (ErrorKind::KafkaStorage, Some(errno))
+        );
         assert!(error.took_dir_offline());
         let (_, log) = world.log(0);
         assert_eq!(log.recovery_point(), Offset(3), "the recovery point stays");
@@ -164,12 +218,19 @@ fn hc22_an_error_in_recovery_fails_the_one_log_and_changes_none() {
             let manager = crash::open(&disk, &world.clock, &world.config).unwrap();
             let failed = manager.failed_logs();
             assert_eq!(failed.len(), 1, "{kind:?} {path} {errno}");
-            assert_eq!((&*failed[0].partition.topic, failed[0].error.os_errno()), ("a", Some(errno)));
+            assert_eq!(
+                (&*failed[0].partition.topic, failed[0].error.os_errno()),
+                ("a", Some(errno))
+            );
             assert!(manager.log(&crash::partition("b")).is_ok());
-            let is_log =
-                |file: &&(std::path::PathBuf, Vec<u8>)| file.0.extension().is_some_and(|e| e == "log");
+            let is_log = |file: &&(std::path::PathBuf, Vec<u8>)| {
+                file.0.extension().is_some_and(|e| e == "log")
+            };
             assert!(
-                crash::files(&disk).iter().filter(is_log).eq(before.iter().filter(is_log)),
+                crash::files(&disk)
+                    .iter()
+                    .filter(is_log)
+                    .eq(before.iter().filter(is_log)),
                 "no log was changed"
             );
             drop(manager);
@@ -188,14 +249,25 @@ fn hc42_d_a_presized_index_on_a_full_disk_is_an_error_and_no_signal() {
     append_one(&mut world, 0).unwrap();
     world.manager.take().unwrap().abandon();
     // As a broker leaves it that was killed: full size, all zeros but the entries.
-    for name in ["00000000000000000000.index", "00000000000000000000.timeindex"] {
+    for name in [
+        "00000000000000000000.index",
+        "00000000000000000000.timeindex",
+    ] {
         let path = format!("{}/a-0/{name}", crash::DIR);
-        world.disk.open(path.as_ref(), OpenMode::Create).unwrap().set_len(10 << 20).unwrap();
+        world
+            .disk
+            .open(path.as_ref(), OpenMode::Create)
+            .unwrap()
+            .set_len(10 << 20)
+            .unwrap();
     }
     world.reopen_unclean().unwrap();
     let mut appended = 1;
     for room in [1000, 3000, 10_000] {
-        let used: usize = crash::files(&world.disk).iter().map(|(_, content)| content.len()).sum();
+        let used: usize = crash::files(&world.disk)
+            .iter()
+            .map(|(_, content)| content.len())
+            .sum();
         world.disk.set_capacity(used as u64 + room);
         let error = loop {
             match append_one(&mut world, appended) {

@@ -51,7 +51,13 @@ fn trace(steps: &[Step], config: &Arc<Resolved>) -> Vec<Op> {
 
 /// Runs a script with one failure to come; each step that fails is tried again. Only a lock file that stays is nothing to
 /// tell: the lock itself ends with its owner.
-fn run_with(steps: &[Step], config: &Arc<Resolved>, op: &Op, fault: Fault, counts: &Counts) -> Checked {
+fn run_with(
+    steps: &[Step],
+    config: &Arc<Resolved>,
+    op: &Op,
+    fault: Fault,
+    counts: &Counts,
+) -> Checked {
     let errno = fault.errno;
     let mut surfaced = false;
     let mut world = World::new(config);
@@ -59,7 +65,9 @@ fn run_with(steps: &[Step], config: &Arc<Resolved>, op: &Op, fault: Fault, count
     count(&counts.runs);
     for (i, step) in steps.iter().enumerate() {
         let was_open = world.manager.is_some();
-        let Err(error) = world.act(step) else { continue };
+        let Err(error) = world.act(step) else {
+            continue;
+        };
         let at = |problem: String| format!("step {i} {step:?} failed ({error:?}), then: {problem}");
         count(&counts.surfaced);
         surfaced = true;
@@ -69,7 +77,8 @@ fn run_with(steps: &[Step], config: &Arc<Resolved>, op: &Op, fault: Fault, count
         if let Some(manager) = &world.manager {
             let offline = manager.dirs()[0].failure.is_some();
             let is_sync = matches!(op.kind, OpKind::Sync | OpKind::SyncDir);
-            let lasts = errno == libc::EIO || (is_sync && errno == libc::ENOSPC) || op.kind == OpKind::Sync;
+            let lasts =
+                errno == libc::EIO || (is_sync && errno == libc::ENOSPC) || op.kind == OpKind::Sync;
             if offline && !lasts {
                 return Err(at("the directory is offline".to_owned()));
             }
@@ -93,7 +102,9 @@ fn run_with(steps: &[Step], config: &Arc<Resolved>, op: &Op, fault: Fault, count
     if !surfaced && !is_lock {
         return Err("the failure did not surface".to_owned());
     }
-    world.check_unchanged().map_err(|e| format!("at the end: {e}"))
+    world
+        .check_unchanged()
+        .map_err(|e| format!("at the end: {e}"))
 }
 
 /// A failure carries what the operating system said, and where.
@@ -146,13 +157,21 @@ fn every_operation_fails_once_with_every_error_and_nothing_is_lost() {
         }
         Ok(())
     });
-    let [runs, surfaced, offline, retried] =
-        [&counts.runs, &counts.surfaced, &counts.offline, &counts.retried].map(|n| n.load(Ordering::SeqCst));
+    let [runs, surfaced, offline, retried] = [
+        &counts.runs,
+        &counts.surfaced,
+        &counts.offline,
+        &counts.retried,
+    ]
+    .map(|n| n.load(Ordering::SeqCst));
     println!(
         "faults: {runs} runs with one failure, {surfaced} surfaced, {offline} took the directory offline, {retried} retried"
     );
     if seeds.are_all_of(SEEDS) {
-        assert!(runs >= 12_000 && offline >= 1500 && retried >= 12_000, "too little is covered");
+        assert!(
+            runs >= 12_000 && offline >= 1500 && retried >= 12_000,
+            "too little is covered"
+        );
     }
 }
 
@@ -179,7 +198,9 @@ fn run_until_death(steps: &[Step], config: &Arc<Resolved>, last_op: u64) -> Chec
         if !can_be_done {
             continue;
         }
-        let Err(error) = world.act(step) else { continue };
+        let Err(error) = world.act(step) else {
+            continue;
+        };
         let offline = match step {
             Step::Create(..) => ErrorKind::KafkaStorage,
             _ => ErrorKind::DirOffline,
@@ -188,11 +209,19 @@ fn run_until_death(steps: &[Step], config: &Arc<Resolved>, last_op: u64) -> Chec
             return Err(format!("{step:?} failed with {error:?}"));
         }
         match step {
-            Step::Append { log, records, new_epoch, .. } => {
+            Step::Append {
+                log,
+                records,
+                new_epoch,
+                ..
+            } => {
                 let i = *log % world.models.len();
                 let latest = world.models[i].records.last().map_or(0, |r| r.epoch);
                 let epoch = latest + i32::from(*new_epoch);
-                let left = records.iter().map(|r| Record { epoch, ..r.clone() }).collect();
+                let left = records
+                    .iter()
+                    .map(|r| Record { epoch, ..r.clone() })
+                    .collect();
                 maybe.entry(i).or_insert(left);
             }
             Step::Create(topic, id) if world.models.iter().all(|model| model.topic != *topic) => {
@@ -218,12 +247,16 @@ fn run_until_death(steps: &[Step], config: &Arc<Resolved>, last_op: u64) -> Chec
         });
     }
     let killed = world.disk.after_kill();
-    world.check_what_is_there(&killed, &expected).map_err(|e| format!("after a kill: {e}"))?;
+    world
+        .check_what_is_there(&killed, &expected)
+        .map_err(|e| format!("after a kill: {e}"))?;
     for (expected, model) in expected.iter_mut().zip(&world.models) {
         expected.at_least = model.durable;
     }
     let cut = world.disk.after_power_cut(last_op);
-    world.check_what_is_there(&cut, &expected).map_err(|e| format!("after a power cut: {e}"))
+    world
+        .check_what_is_there(&cut, &expected)
+        .map_err(|e| format!("after a power cut: {e}"))
 }
 
 #[test]
@@ -243,7 +276,10 @@ fn a_disk_that_dies_at_any_operation_keeps_what_was_appended() {
     });
     let runs = runs.load(Ordering::SeqCst);
     println!("faults: {runs} disks that died");
-    assert!(!seeds.are_all_of(60) || runs >= 15_000, "too little is covered");
+    assert!(
+        !seeds.are_all_of(60) || runs >= 15_000,
+        "too little is covered"
+    );
 }
 
 /// Runs a script on a disk that is full again and again.
@@ -261,13 +297,19 @@ fn run_on_full_disk(
     };
     limit(&world, random.below(1500));
     for (i, step) in steps.iter().enumerate() {
-        let Err(error) = world.act(step) else { continue };
+        let Err(error) = world.act(step) else {
+            continue;
+        };
         let at = |problem: String| format!("step {i} {step:?} failed ({error:?}), then: {problem}");
         count(full);
         if error.kind() != ErrorKind::NoSpace || error.os_errno() != Some(libc::ENOSPC) {
             return Err(at("a full disk is NO_SPACE".to_owned()));
         }
-        if world.manager.as_ref().is_some_and(|manager| manager.dirs()[0].failure.is_some()) {
+        if world
+            .manager
+            .as_ref()
+            .is_some_and(|manager| manager.dirs()[0].failure.is_some())
+        {
             return Err(at("the directory is offline".to_owned()));
         }
         // Reading and looking work without a free byte.
@@ -282,12 +324,16 @@ fn run_on_full_disk(
             }
         }
         world.disk.set_capacity(u64::MAX);
-        world.act(&Step::Open).map_err(|e| at(format!("opening again: {e:?}")))?;
+        world
+            .act(&Step::Open)
+            .map_err(|e| at(format!("opening again: {e:?}")))?;
         world.act(step).map_err(|e| at(format!("again: {e:?}")))?;
         limit(&world, random.below(500));
     }
     world.disk.set_capacity(u64::MAX);
-    world.check_unchanged().map_err(|e| format!("at the end: {e}"))
+    world
+        .check_unchanged()
+        .map_err(|e| format!("at the end: {e}"))
 }
 
 #[test]
@@ -302,5 +348,8 @@ fn a_full_disk_is_an_error_of_one_call_and_loses_nothing() {
     });
     let full = full.load(Ordering::SeqCst);
     println!("faults: {full} times the disk was full");
-    assert!(!seeds.are_all_of(400) || full >= 1000, "too little is covered");
+    assert!(
+        !seeds.are_all_of(400) || full >= 1000,
+        "too little is covered"
+    );
 }

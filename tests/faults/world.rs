@@ -21,7 +21,13 @@ pub(crate) type Checked<T = ()> = Result<T, String>;
 pub(crate) enum Step {
     Open,
     Create(&'static str, Option<Uuid>),
-    Append { log: usize, records: Vec<Record>, codec: Codec, new_epoch: bool, durability: WriteDurability },
+    Append {
+        log: usize,
+        records: Vec<Record>,
+        codec: Codec,
+        new_epoch: bool,
+        durability: WriteDurability,
+    },
     Roll(usize),
     Flush(usize),
     Checkpoint,
@@ -58,7 +64,10 @@ pub(crate) fn script(random: &mut Random) -> Vec<Step> {
         id[8..].copy_from_slice(&random.next().to_be_bytes());
         Uuid(id)
     };
-    let mut steps = vec![Step::Open, Step::Create("a", random.one_in(2).then(|| uuid(random)))];
+    let mut steps = vec![
+        Step::Open,
+        Step::Create("a", random.one_in(2).then(|| uuid(random))),
+    ];
     for i in 0..16 {
         let log = random.below(2);
         steps.push(match random.below(16) {
@@ -67,7 +76,9 @@ pub(crate) fn script(random: &mut Random) -> Vec<Step> {
                 next_id += n as u64;
                 Step::Append {
                     log,
-                    records: (0..n).map(|k| Record::random(random, next_id + k as u64 * 1000, T)).collect(),
+                    records: (0..n)
+                        .map(|k| Record::random(random, next_id + k as u64 * 1000, T))
+                        .collect(),
                     codec: *random.pick(&[Codec::None, Codec::None, Codec::Lz4]),
                     new_epoch: random.one_in(4),
                     durability: *random.pick(&[
@@ -96,10 +107,17 @@ pub(crate) fn script(random: &mut Random) -> Vec<Step> {
 
 pub(crate) fn config(random: &mut Random) -> Arc<Resolved> {
     let mut keys = vec![
-        ("internal.segment.bytes", *random.pick(&["700", "1200", "4000"])),
+        (
+            "internal.segment.bytes",
+            *random.pick(&["700", "1200", "4000"]),
+        ),
         ("index.interval.bytes", *random.pick(&["0", "150"])),
     ];
-    for key in [("preallocate", "true"), ("segment.index.bytes", "24"), ("flush.messages", "2")] {
+    for key in [
+        ("preallocate", "true"),
+        ("segment.index.bytes", "24"),
+        ("flush.messages", "2"),
+    ] {
         if random.one_in(3) {
             keys.push(key);
         }
@@ -125,7 +143,12 @@ impl World {
 
     pub(crate) fn log(&self, i: usize) -> (usize, Arc<Log>) {
         let i = i % self.models.len();
-        (i, self.manager().log(&crash::partition(self.models[i].topic)).unwrap())
+        (
+            i,
+            self.manager()
+                .log(&crash::partition(self.models[i].topic))
+                .unwrap(),
+        )
     }
 
     /// Does one step and notes it, if it succeeds.
@@ -144,13 +167,27 @@ impl World {
                 }
             }
             Step::Create(topic, topic_id) => {
-                let options = CreateOptions { topic_id: *topic_id, dir: None };
-                self.manager().get_or_create_log(&crash::partition(topic), &options)?;
+                let options = CreateOptions {
+                    topic_id: *topic_id,
+                    dir: None,
+                };
+                self.manager()
+                    .get_or_create_log(&crash::partition(topic), &options)?;
                 if self.models.iter().all(|model| model.topic != *topic) {
-                    self.models.push(Model { topic, topic_id: *topic_id, ..Model::default() });
+                    self.models.push(Model {
+                        topic,
+                        topic_id: *topic_id,
+                        ..Model::default()
+                    });
                 }
             }
-            Step::Append { log, records, codec, new_epoch, durability } => {
+            Step::Append {
+                log,
+                records,
+                codec,
+                new_epoch,
+                durability,
+            } => {
                 let (i, log) = self.log(*log);
                 let latest = log.epochs().last().map_or(0, |e| e.epoch.0);
                 let epoch = latest + i32::from(*new_epoch);
@@ -170,7 +207,9 @@ impl World {
                     Ok(model.records.len()),
                     "offsets have no gap"
                 );
-                model.records.extend(records.iter().map(|r| Record { epoch, ..r.clone() }));
+                model
+                    .records
+                    .extend(records.iter().map(|r| Record { epoch, ..r.clone() }));
                 if *durability == WriteDurability::Synced {
                     model.durable = model.records.len();
                 }
@@ -224,7 +263,10 @@ impl World {
             exists: true,
             topic_ids: match model.topic_id {
                 Some(id) => vec![Some(id)],
-                None => [None].into_iter().chain(model.doubtful_ids.iter().copied().map(Some)).collect(),
+                None => [None]
+                    .into_iter()
+                    .chain(model.doubtful_ids.iter().copied().map(Some))
+                    .collect(),
             },
         };
         self.models.iter().map(one).collect()
@@ -233,7 +275,16 @@ impl World {
     /// An append that was stored and then could not be synced is in the log, and the directory offline: whether the disk
     /// has it nobody can say. Whether that is what happened.
     pub(crate) fn adopt_unsynced(&mut self, step: &Step, op: &Op) -> Checked<bool> {
-        let (Step::Append { log, records, new_epoch, .. }, Some(_)) = (step, &self.manager) else {
+        let (
+            Step::Append {
+                log,
+                records,
+                new_epoch,
+                ..
+            },
+            Some(_),
+        ) = (step, &self.manager)
+        else {
             return Ok(false);
         };
         let (i, log) = self.log(*log);
@@ -243,24 +294,30 @@ impl World {
             return Ok(false);
         }
         if has != had + records.len() || op.kind != OpKind::Sync {
-            return Err(format!("the failed append moved the end from {had} to {has}"));
+            return Err(format!(
+                "the failed append moved the end from {had} to {has}"
+            ));
         }
         let latest = self.models[i].records.last().map_or(0, |r| r.epoch);
         let epoch = latest + i32::from(*new_epoch);
-        self.models[i].records.extend(records.iter().map(|r| Record { epoch, ..r.clone() }));
+        self.models[i]
+            .records
+            .extend(records.iter().map(|r| Record { epoch, ..r.clone() }));
         Ok(true)
     }
 
     /// Opens another disk and compares it with what is expected.
     pub(crate) fn check_disk(&mut self, disk: &SimFs, expected: &[Expected]) -> Checked<Manager> {
-        let manager = crash::open(disk, &self.clock, &self.config).map_err(|e| format!("opening: {e:?}"))?;
+        let manager =
+            crash::open(disk, &self.clock, &self.config).map_err(|e| format!("opening: {e:?}"))?;
         self.check_logs(&manager, expected)?;
         Ok(manager)
     }
 
     /// As [`Self::check_disk`], where logs may be missing.
     pub(crate) fn check_what_is_there(&mut self, disk: &SimFs, expected: &[Expected]) -> Checked {
-        let manager = crash::open(disk, &self.clock, &self.config).map_err(|e| format!("opening: {e:?}"))?;
+        let manager =
+            crash::open(disk, &self.clock, &self.config).map_err(|e| format!("opening: {e:?}"))?;
         for expected in expected {
             crash::check_log(&manager, expected, &mut self.random)?;
         }
@@ -283,11 +340,13 @@ impl World {
             checked?;
         }
         let killed = self.disk.after_kill();
-        self.check_disk(&killed, &exactly).map_err(|e| format!("after a kill: {e}"))?;
+        self.check_disk(&killed, &exactly)
+            .map_err(|e| format!("after a kill: {e}"))?;
         let seed = self.random.next();
         let cut = self.disk.after_power_cut(seed);
         let after_cut = self.expected(|model| model.durable);
-        self.check_disk(&cut, &after_cut).map_err(|e| format!("after the power cut {seed:#x}: {e}"))?;
+        self.check_disk(&cut, &after_cut)
+            .map_err(|e| format!("after the power cut {seed:#x}: {e}"))?;
         Ok(())
     }
 
@@ -296,10 +355,16 @@ impl World {
         for i in 0..self.models.len() {
             let (i, log) = self.log(i);
             let record = Record::random(&mut Random::new(1), 1, T);
-            let append = log.append(&mut crash::builder_of(&[record]), &AppendOptions::default()).map(|_| ());
+            let append = log
+                .append(&mut crash::builder_of(&[record]), &AppendOptions::default())
+                .map(|_| ());
             let unflushed = self.models[i].durable < self.models[i].records.len()
                 && log.recovery_point() < log.end_offset();
-            let flush = if unflushed { log.flush() } else { log.roll().map(|_| ()) };
+            let flush = if unflushed {
+                log.flush()
+            } else {
+                log.roll().map(|_| ())
+            };
             for outcome in [append, flush] {
                 match outcome {
                     Err(e) if e.kind() == ErrorKind::DirOffline && e.took_dir_offline() => {}
@@ -317,7 +382,8 @@ impl World {
 
     pub(crate) fn reopen_unclean(&mut self) -> Checked {
         let exactly = self.expected(|model| model.records.len());
-        let manager = crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
+        let manager =
+            crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
         if manager.dirs()[0].was_clean {
             return Err("there is a marker of a clean close".to_owned());
         }
@@ -342,9 +408,14 @@ impl World {
     /// A dump tells what is there.
     pub(crate) fn check_dump(&self) -> Checked {
         let base: Arc<dyn FileSystem> = Arc::new(self.disk.clone());
-        let options = DumpOptions { only: None, config: Arc::clone(&self.config), now: TimestampMs(T) };
+        let options = DumpOptions {
+            only: None,
+            config: Arc::clone(&self.config),
+            now: TimestampMs(T),
+        };
         let mut text = Vec::new();
-        dump(&base, crash::DIR.as_ref(), &options, &mut text).map_err(|e| format!("dump: {e:?}"))?;
+        dump(&base, crash::DIR.as_ref(), &options, &mut text)
+            .map_err(|e| format!("dump: {e:?}"))?;
         let text = String::from_utf8(text).unwrap();
         for model in &self.models {
             let line = format!("log {}-0 start=0 end={} ", model.topic, model.records.len());

@@ -1,7 +1,8 @@
 //! Batches of magic 2: header, records, and all codecs around them.
 
 use klog::format::batch::{
-    Batch, BatchHeader, HEADER_BYTES, Next, TimestampType, next_in_memory, seal, set_max_timestamp, stamp,
+    Batch, BatchHeader, HEADER_BYTES, Next, TimestampType, next_in_memory, seal, set_max_timestamp,
+    stamp,
 };
 use klog::format::builder::{BatchBuilder, BatchOptions};
 use klog::format::codec::{Codec, Compressor, Lz4Header};
@@ -38,20 +39,32 @@ pub(super) struct Outcome {
 pub(super) fn decode(batch: &Batch<'_>) -> Outcome {
     let mut decoder = RecordDecoder::new();
     decoder.set_max_body_bytes(BODY_MAX);
-    let mut outcome = Outcome { records: Vec::new(), failed: true };
+    let mut outcome = Outcome {
+        records: Vec::new(),
+        failed: true,
+    };
     if decoder.begin(batch).is_err() {
-        assert!(decoder.next(batch).unwrap().is_none(), "what did not begin has nothing");
+        assert!(
+            decoder.next(batch).unwrap().is_none(),
+            "what did not begin has nothing"
+        );
         return outcome;
     }
     let mut given = 0;
     loop {
         match decoder.next(batch) {
             Ok(Some(record)) => {
-                let headers: Vec<_> =
-                    record.headers.map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
+                let headers: Vec<_> = record
+                    .headers
+                    .map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec)))
+                    .collect();
                 assert_eq!(headers.len(), record.headers.len());
-                given += 1 + record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
-                given += headers.iter().map(|(k, v)| k.len() + v.as_ref().map_or(1, Vec::len)).sum::<usize>();
+                given +=
+                    1 + record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
+                given += headers
+                    .iter()
+                    .map(|(k, v)| k.len() + v.as_ref().map_or(1, Vec::len))
+                    .sum::<usize>();
                 outcome.records.push(Decoded {
                     offset: record.offset,
                     timestamp: record.timestamp.0,
@@ -70,12 +83,18 @@ pub(super) fn decode(batch: &Batch<'_>) -> Outcome {
                 break;
             }
         }
-        assert!(decoder.inflated().len() <= 2 * BODY_MAX, "a decoder holds little more than one record");
+        assert!(
+            decoder.inflated().len() <= 2 * BODY_MAX,
+            "a decoder holds little more than one record"
+        );
         if given > BYTES_MAX {
             return outcome;
         }
     }
-    assert!(decoder.next(batch).unwrap().is_none(), "after the end, or an error, there is nothing");
+    assert!(
+        decoder.next(batch).unwrap().is_none(),
+        "after the end, or an error, there is nothing"
+    );
     let claimed = batch.header().record_count;
     if batch.header().is_v2() && claimed >= 0 {
         let found = i32::try_from(outcome.records.len()).unwrap();
@@ -129,7 +148,9 @@ fn as_records(data: &[u8]) {
     let of = |codec: Codec| {
         let mut bytes = header.to_vec();
         bytes[22] |= codec.id();
-        Compressor::new().compress(codec, None, Lz4Header::Checked, records, &mut bytes).unwrap();
+        Compressor::new()
+            .compress(codec, None, Lz4Header::Checked, records, &mut bytes)
+            .unwrap();
         let size = u32::try_from(bytes.len() - 12).unwrap();
         bytes[8..12].copy_from_slice(&size.to_be_bytes());
         seal(&mut bytes);
@@ -142,7 +163,11 @@ fn as_records(data: &[u8]) {
     for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd] {
         let bytes = of(codec);
         let batch = Batch::new(&bytes).unwrap();
-        assert_eq!(decode(&batch), expected, "{codec} gives what no codec gives");
+        assert_eq!(
+            decode(&batch),
+            expected,
+            "{codec} gives what no codec gives"
+        );
     }
 }
 
@@ -162,14 +187,25 @@ fn as_input(data: &[u8]) {
         };
         let (key, value) = (nullable(200), nullable(230));
         let headers: Vec<_> = (0..choices.below(3))
-            .map(|_| (choices.bytes(3), (choices.u8() < 200).then(|| choices.bytes(4))))
+            .map(|_| {
+                (
+                    choices.bytes(3),
+                    (choices.u8() < 200).then(|| choices.bytes(4)),
+                )
+            })
             .collect();
         let timestamp = TimestampMs(choices.i64());
-        let as_headers: Vec<_> = headers.iter().map(|(key, value)| Header { key, value: *value }).collect();
+        let as_headers: Vec<_> = headers
+            .iter()
+            .map(|(key, value)| Header { key, value: *value })
+            .collect();
         let pushed = builder.push(timestamp, key, value, as_headers.iter().copied());
         assert_eq!(pushed.is_ok(), timestamp.0 >= -1);
         if pushed.is_ok() {
-            let headers: Vec<_> = headers.iter().map(|(k, v)| (k.to_vec(), v.map(<[u8]>::to_vec))).collect();
+            let headers: Vec<_> = headers
+                .iter()
+                .map(|(k, v)| (k.to_vec(), v.map(<[u8]>::to_vec)))
+                .collect();
             expected.push((append_time.unwrap_or(timestamp).0, key, value, headers));
         }
     }
@@ -186,7 +222,11 @@ fn as_input(data: &[u8]) {
     assert!(!found.failed && found.records.len() == expected.len());
     for (found, (timestamp, key, value, headers)) in found.records.iter().zip(&expected) {
         assert_eq!(
-            (found.timestamp, found.key.as_deref(), found.value.as_deref()),
+            (
+                found.timestamp,
+                found.key.as_deref(),
+                found.value.as_deref()
+            ),
             (*timestamp, *key, *value)
         );
         assert_eq!(&found.headers, headers);
@@ -198,7 +238,11 @@ fn as_input(data: &[u8]) {
 fn check(batch: &Batch<'_>) {
     let header = *batch.header();
     let found = decode(batch);
-    let _ = (header.last_sequence(), header.delete_horizon(), header.timestamp_type());
+    let _ = (
+        header.last_sequence(),
+        header.delete_horizon(),
+        header.timestamp_type(),
+    );
     if !header.is_v2() {
         return;
     }
@@ -208,12 +252,18 @@ fn check(batch: &Batch<'_>) {
     stamp(&mut stamped, Offset(i64::MAX), LeaderEpoch(9));
     let moved = Batch::new(&stamped).unwrap();
     assert_eq!(moved.ensure_valid().is_ok(), is_valid);
-    assert_eq!((moved.header().base_offset, moved.header().leader_epoch), (Offset(i64::MAX), LeaderEpoch(9)));
+    assert_eq!(
+        (moved.header().base_offset, moved.header().leader_epoch),
+        (Offset(i64::MAX), LeaderEpoch(9))
+    );
     if is_valid {
         set_max_timestamp(&mut stamped, true, TimestampMs(3));
         let timed = Batch::new(&stamped).unwrap();
         timed.ensure_valid().unwrap();
-        assert_eq!(timed.header().timestamp_type(), TimestampType::LogAppendTime);
+        assert_eq!(
+            timed.header().timestamp_type(),
+            TimestampType::LogAppendTime
+        );
         let records = decode(&timed).records;
         assert!(records.iter().all(|record| record.timestamp == 3));
     }
@@ -230,9 +280,17 @@ fn check_written_again(header: &BatchHeader, records: &[Decoded]) {
     }
     for record in records {
         let delta = record.offset - header.base_offset;
-        let Ok(delta) = i32::try_from(delta) else { return };
-        let headers: Vec<_> =
-            record.headers.iter().map(|(key, value)| Header { key, value: value.as_deref() }).collect();
+        let Ok(delta) = i32::try_from(delta) else {
+            return;
+        };
+        let headers: Vec<_> = record
+            .headers
+            .iter()
+            .map(|(key, value)| Header {
+                key,
+                value: value.as_deref(),
+            })
+            .collect();
         let pushed = builder.push_at(
             delta,
             TimestampMs(record.timestamp),
@@ -265,7 +323,14 @@ fn check_written_again(header: &BatchHeader, records: &[Decoded]) {
     let again = Batch::new(&written).unwrap();
     again.ensure_valid().unwrap();
     let kept = |h: &BatchHeader| {
-        (h.base_offset, h.last_offset, h.leader_epoch, h.max_timestamp, h.producer_id, h.record_count)
+        (
+            h.base_offset,
+            h.last_offset,
+            h.leader_epoch,
+            h.max_timestamp,
+            h.producer_id,
+            h.record_count,
+        )
     };
     assert_eq!(kept(again.header()), kept(header));
     let mut expected = records.to_vec();
@@ -274,7 +339,13 @@ fn check_written_again(header: &BatchHeader, records: &[Decoded]) {
             record.sequence = -1;
         }
     }
-    assert_eq!(decode(&again), Outcome { records: expected, failed: false });
+    assert_eq!(
+        decode(&again),
+        Outcome {
+            records: expected,
+            failed: false
+        }
+    );
     assert_eq!(builder.finish(&options).unwrap(), written);
 }
 
@@ -283,10 +354,18 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     for codec in Codec::ALL {
         let mut builder = BatchBuilder::new();
         for (i, value) in (0..).zip([0, 10, 20, 300]) {
-            let header = Header { key: b"h", value: (i % 2 == 0).then_some(b"v") };
+            let header = Header {
+                key: b"h",
+                value: (i % 2 == 0).then_some(b"v"),
+            };
             let value = vec![b'v'; value];
             builder
-                .push(TimestampMs(1_700_000_000_000 - i), Some(b"key"), Some(&value), [header].into_iter())
+                .push(
+                    TimestampMs(1_700_000_000_000 - i),
+                    Some(b"key"),
+                    Some(&value),
+                    [header].into_iter(),
+                )
                 .unwrap();
         }
         let options = BatchOptions {
@@ -308,12 +387,32 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         seeds.push(bytes);
     }
     let mut empty = BatchBuilder::new();
-    let options = BatchOptions { last_offset_delta: Some(3), control: true, ..BatchOptions::default() };
+    let options = BatchOptions {
+        last_offset_delta: Some(3),
+        control: true,
+        ..BatchOptions::default()
+    };
     seeds.push(empty.finish(&options).unwrap().to_vec());
     let mut cleaned = BatchBuilder::new();
     cleaned.set_delete_horizon(TimestampMs(1_700_090_000_000));
-    cleaned.push_at(1, TimestampMs(1_700_000_000_001), Some(b"b"), None, [].into_iter()).unwrap();
-    cleaned.push_at(5, TimestampMs(1_700_000_000_002), None, Some(b""), [].into_iter()).unwrap();
+    cleaned
+        .push_at(
+            1,
+            TimestampMs(1_700_000_000_001),
+            Some(b"b"),
+            None,
+            [].into_iter(),
+        )
+        .unwrap();
+    cleaned
+        .push_at(
+            5,
+            TimestampMs(1_700_000_000_002),
+            None,
+            Some(b""),
+            [].into_iter(),
+        )
+        .unwrap();
     seeds.push(cleaned.finish(&BatchOptions::default()).unwrap().to_vec());
     seeds.push((0..=255).collect());
     seeds

@@ -43,16 +43,26 @@ fn body(codec: Codec, data: &[u8]) {
         }
     }
     // As what is to be compressed: the first byte is the level.
-    let Some((level, content)) = data.split_first() else { return };
+    let Some((level, content)) = data.split_first() else {
+        return;
+    };
     let level = (*level < 0x80).then(|| i32::from(*level) - 5);
     let mut compressed = Vec::new();
     let mut compressor = Compressor::new();
-    compressor.compress(codec, level, Lz4Header::Checked, content, &mut compressed).unwrap();
+    compressor
+        .compress(codec, level, Lz4Header::Checked, content, &mut compressed)
+        .unwrap();
     let back = decompress(codec, Lz4Header::Checked, &compressed, 1000);
     assert_eq!((back.end, &*back.bytes), (End::Ended, content));
     let mut again = b"in front".to_vec();
-    compressor.compress(codec, level, Lz4Header::Checked, content, &mut again).unwrap();
-    assert_eq!(again[8..], compressed, "a compressor that is used again writes the same");
+    compressor
+        .compress(codec, level, Lz4Header::Checked, content, &mut again)
+        .unwrap();
+    assert_eq!(
+        again[8..],
+        compressed,
+        "a compressor that is used again writes the same"
+    );
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +84,10 @@ fn decompress(codec: Codec, header: Lz4Header, data: &[u8], max: usize) -> Read 
     let mut decompressor = Decompressor::new();
     let mut bytes = Vec::new();
     if decompressor.begin(codec, header, data).is_err() {
-        return Read { bytes, end: End::Failed };
+        return Read {
+            bytes,
+            end: End::Failed,
+        };
     }
     let end = loop {
         if bytes.len() >= read_max {
@@ -84,13 +97,20 @@ fn decompress(codec: Codec, header: Lz4Header, data: &[u8], max: usize) -> Read 
         match decompressor.read_into(data, &mut bytes, max) {
             Ok(0) => {
                 assert_eq!(bytes.len(), before);
-                assert_eq!(decompressor.read_into(data, &mut bytes, max).unwrap(), 0, "an end is an end");
+                assert_eq!(
+                    decompressor.read_into(data, &mut bytes, max).unwrap(),
+                    0,
+                    "an end is an end"
+                );
                 break End::Ended;
             }
             Ok(n) => assert!(n <= max && bytes.len() == before + n),
             Err(_) => {
                 assert_eq!(bytes.len(), before, "a failure leaves the output as it was");
-                assert!(decompressor.read_into(data, &mut bytes, max).is_err(), "a failure stays");
+                assert!(
+                    decompressor.read_into(data, &mut bytes, max).is_err(),
+                    "a failure stays"
+                );
                 break End::Failed;
             }
         }
@@ -101,11 +121,15 @@ fn decompress(codec: Codec, header: Lz4Header, data: &[u8], max: usize) -> Read 
 fn seeds(codec: Codec) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     let text = b"klog is Kafka's log as a library. ".repeat(20);
-    let long: Vec<u8> = (0..70_000u32).map(|i| u8::try_from(i % 251).unwrap()).collect();
+    let long: Vec<u8> = (0..70_000u32)
+        .map(|i| u8::try_from(i % 251).unwrap())
+        .collect();
     for content in [&b""[..], b"a", &text, &[0; 3000], &long] {
         for header in [Lz4Header::Checked, Lz4Header::LegacyUnchecked] {
             let mut out = Vec::new();
-            Compressor::new().compress(codec, None, header, content, &mut out).unwrap();
+            Compressor::new()
+                .compress(codec, None, header, content, &mut out)
+                .unwrap();
             seeds.push(out);
         }
         if content.len() < 5000 {

@@ -36,7 +36,10 @@ pub(super) fn body(data: &[u8]) {
     }
     // Only the first record counts.
     let more = read_batch_of(&[(key.as_deref(), value.as_deref()), (None, None)]);
-    assert_eq!(more.is_ok(), read_batch_of(&[(key.as_deref(), value.as_deref())]).is_ok());
+    assert_eq!(
+        more.is_ok(),
+        read_batch_of(&[(key.as_deref(), value.as_deref())]).is_ok()
+    );
     assert_eq!(read_batch_of(&[]).unwrap(), ControlBatch::Empty);
 
     let (commit, epoch) = (choices.u8() % 2 == 0, i32::from_be_bytes(choices.array()));
@@ -47,7 +50,8 @@ pub(super) fn body(data: &[u8]) {
         ..BatchOptions::default()
     };
     let mut builder = BatchBuilder::new();
-    let bytes = control::write_end_marker(&mut builder, commit, epoch, timestamp, &options).unwrap();
+    let bytes =
+        control::write_end_marker(&mut builder, commit, epoch, timestamp, &options).unwrap();
     let batch = Batch::new(bytes).unwrap();
     batch.ensure_valid().unwrap();
     assert!(batch.header().attributes.is_control() && batch.header().attributes.is_transactional());
@@ -56,7 +60,10 @@ pub(super) fn body(data: &[u8]) {
     else {
         panic!("a marker that was written is none");
     };
-    assert_eq!((marker.commit, marker.coordinator_epoch, at), (commit, epoch, timestamp));
+    assert_eq!(
+        (marker.commit, marker.coordinator_epoch, at),
+        (commit, epoch, timestamp)
+    );
 }
 
 type KeyAndValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
@@ -64,17 +71,34 @@ type KeyAndValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 fn read_batch_of(records: &[KeyAndValue<'_>]) -> Result<ControlBatch> {
     let mut builder = BatchBuilder::new();
     for (key, value) in records {
-        builder.push(TimestampMs(5), *key, *value, [].into_iter()).unwrap();
+        builder
+            .push(TimestampMs(5), *key, *value, [].into_iter())
+            .unwrap();
     }
-    let options = BatchOptions { control: true, producer_id: ProducerId(1), ..BatchOptions::default() };
+    let options = BatchOptions {
+        control: true,
+        producer_id: ProducerId(1),
+        ..BatchOptions::default()
+    };
     let bytes = builder.finish(&options).unwrap();
     control::read_control_batch(&Batch::new(bytes).unwrap(), &mut RecordDecoder::new())
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let seed = |key: &[u8], value: &[u8]| {
-        let (key_len, value_len) = (u8::try_from(key.len()).unwrap(), u8::try_from(value.len()).unwrap());
-        [&[key_len], key, &[value_len], value, &[1, 0, 0, 0, 12], &[0; 24]].concat()
+        let (key_len, value_len) = (
+            u8::try_from(key.len()).unwrap(),
+            u8::try_from(value.len()).unwrap(),
+        );
+        [
+            &[key_len],
+            key,
+            &[value_len],
+            value,
+            &[1, 0, 0, 0, 12],
+            &[0; 24],
+        ]
+        .concat()
     };
     vec![
         seed(&[0, 0, 0, 1], &[0, 0, 0, 0, 0, 12]),

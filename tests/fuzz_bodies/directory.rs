@@ -54,11 +54,13 @@ pub(super) fn body(data: &[u8]) {
 fn config(choice: u8) -> Arc<Resolved> {
     let mut set = ConfigSet::broker();
     let interval = ["4096", "0", "100"][usize::from(choice) % 3];
-    set.set_topic("a", "index.interval.bytes", interval).unwrap();
+    set.set_topic("a", "index.interval.bytes", interval)
+        .unwrap();
     if choice & 0x80 != 0 {
         set.set_topic("a", "internal.segment.bytes", "300").unwrap();
     }
-    set.set_topic("a", "max.decompressed.message.bytes", "100000").unwrap();
+    set.set_topic("a", "max.decompressed.message.bytes", "100000")
+        .unwrap();
     Arc::new(set.resolve().unwrap())
 }
 
@@ -75,31 +77,60 @@ fn file(choices: &mut Choices<'_>) -> (PathBuf, Vec<u8>) {
         5..=7 => {
             let kind = KINDS[choices.below(5)];
             let state = STATES[[0, 0, 0, 1, 2, 3][choices.below(6)]];
-            (of_segment(choices, kind, state), choices.long_bytes().to_vec())
+            (
+                of_segment(choices, kind, state),
+                choices.long_bytes().to_vec(),
+            )
         }
         8 => (of_segment(choices, "snapshot", ""), snapshot(choices)),
         9 => {
             let text = format!("0\n1\n{} {}\n", choices.below(4), BASES[choices.below(8)]);
-            (format!("{LOG_DIR}/leader-epoch-checkpoint").into(), text.into())
+            (
+                format!("{LOG_DIR}/leader-epoch-checkpoint").into(),
+                text.into(),
+            )
         }
         10 => {
-            let name = ["leader-epoch-checkpoint", "partition.metadata", "leader-epoch-checkpoint.tmp"];
-            (format!("{LOG_DIR}/{}", name[choices.below(3)]).into(), choices.long_bytes().to_vec())
+            let name = [
+                "leader-epoch-checkpoint",
+                "partition.metadata",
+                "leader-epoch-checkpoint.tmp",
+            ];
+            (
+                format!("{LOG_DIR}/{}", name[choices.below(3)]).into(),
+                choices.long_bytes().to_vec(),
+            )
         }
         11..=12 => {
-            let name = ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"][choices.below(2)];
+            let name = [
+                "recovery-point-offset-checkpoint",
+                "log-start-offset-checkpoint",
+            ][choices.below(2)];
             let offset = BASES[choices.below(8)].wrapping_add(i64::from(choices.u8() % 4));
-            (format!("{DIR}/{name}").into(), format!("0\n1\na 0 {offset}\n").into())
+            (
+                format!("{DIR}/{name}").into(),
+                format!("0\n1\na 0 {offset}\n").into(),
+            )
         }
         13 => (format!("{DIR}/.kafka_cleanshutdown").into(), Vec::new()),
         14 => {
-            let name = ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "meta.properties"];
-            (format!("{DIR}/{}", name[choices.below(3)]).into(), choices.long_bytes().to_vec())
+            let name = [
+                "recovery-point-offset-checkpoint",
+                "log-start-offset-checkpoint",
+                "meta.properties",
+            ];
+            (
+                format!("{DIR}/{}", name[choices.below(3)]).into(),
+                choices.long_bytes().to_vec(),
+            )
         }
         _ => {
             let len = choices.below(30);
             let name = String::from_utf8_lossy(choices.bytes(len)).replace(['/', '\0'], "_");
-            (format!("{LOG_DIR}/n{name}").into(), choices.long_bytes().to_vec())
+            (
+                format!("{LOG_DIR}/n{name}").into(),
+                choices.long_bytes().to_vec(),
+            )
         }
     }
 }
@@ -146,22 +177,44 @@ fn batch(choices: &mut Choices<'_>, out: &mut Vec<u8>, base: i64) -> i64 {
         let mut inner = Vec::new();
         for i in 0..count {
             let offset = Offset(if magic == 0 { base.wrapping_add(i) } else { i });
-            let message =
-                OldMessage { offset, timestamp: timestamp(i), key: Some(b"k"), value: Some(b"old") };
+            let message = OldMessage {
+                offset,
+                timestamp: timestamp(i),
+                key: Some(b"k"),
+                value: Some(b"old"),
+            };
             write_message(&mut inner, magic, 0, &message);
         }
-        let wrapper =
-            OldMessage { offset: Offset(last), timestamp: timestamp(count), key: None, value: None };
+        let wrapper = OldMessage {
+            offset: Offset(last),
+            timestamp: timestamp(count),
+            key: None,
+            value: None,
+        };
         let codec = [Codec::Gzip, Codec::Snappy, Codec::Lz4][choices.below(3)];
-        write_wrapper(out, magic, 0, codec, &wrapper, &inner, &mut Compressor::new()).unwrap();
+        write_wrapper(
+            out,
+            magic,
+            0,
+            codec,
+            &wrapper,
+            &inner,
+            &mut Compressor::new(),
+        )
+        .unwrap();
         return last.wrapping_add(1);
     }
     let is_control = kind % 8 == 6;
     let mut builder = BatchBuilder::new();
     for i in 0..count {
-        let (key, value): (&[u8], &[u8]) =
-            if is_control { (&[0, 0, 0, 0], &[0, 0, 0, 0, 0, 1]) } else { (b"key", b"a value of a record") };
-        builder.push(timestamp(i), Some(key), Some(value), [].into_iter()).unwrap();
+        let (key, value): (&[u8], &[u8]) = if is_control {
+            (&[0, 0, 0, 0], &[0, 0, 0, 0, 0, 1])
+        } else {
+            (b"key", b"a value of a record")
+        };
+        builder
+            .push(timestamp(i), Some(key), Some(value), [].into_iter())
+            .unwrap();
         if is_control {
             break;
         }
@@ -171,9 +224,17 @@ fn batch(choices: &mut Choices<'_>, out: &mut Vec<u8>, base: i64) -> i64 {
         base_offset: Offset(base),
         leader_epoch: LeaderEpoch(i32::from(choices.u8() % 4) - 1),
         codec: Codec::ALL[choices.below(5)],
-        producer_id: ProducerId(if has_producer { i64::from(choices.u8() % 3) } else { -1 }),
+        producer_id: ProducerId(if has_producer {
+            i64::from(choices.u8() % 3)
+        } else {
+            -1
+        }),
         producer_epoch: i16::from(choices.u8() % 2),
-        base_sequence: if has_producer && !is_control { i32::from(choices.u8() % 10) } else { -1 },
+        base_sequence: if has_producer && !is_control {
+            i32::from(choices.u8() % 10)
+        } else {
+            -1
+        },
         transactional: is_control || kind & 0x40 != 0,
         control: is_control,
         last_offset_delta: Some(i32::try_from(count - 1).unwrap()),
@@ -219,7 +280,10 @@ fn log_of(manager: &Manager) -> Result<Arc<Log>, Error> {
 fn check(disk: &SimFs, config: &Arc<Resolved>) {
     let given = disk.files_below("/".as_ref());
     let looked = look(disk, config);
-    assert!(disk.files_below("/".as_ref()) == given, "looking changes nothing");
+    assert!(
+        disk.files_below("/".as_ref()) == given,
+        "looking changes nothing"
+    );
 
     let first = disk.after_kill();
     let manager = match open(&first, config) {
@@ -239,7 +303,10 @@ fn check(disk: &SimFs, config: &Arc<Resolved>) {
     let was_clean = manager.dirs()[0].was_clean;
     if let Some(text) = looked {
         let line = format!("log a-0 start={} end={} ", seen.start, seen.end);
-        assert!(text.contains(&line), "a look sees what opening leaves: {line:?} in\n{text}");
+        assert!(
+            text.contains(&line),
+            "a look sees what opening leaves: {line:?} in\n{text}"
+        );
     }
 
     // A process that dies now loses nothing, and the next one finds the same.
@@ -260,19 +327,29 @@ fn check(disk: &SimFs, config: &Arc<Resolved>) {
             "opened again after a kill"
         );
     } else {
-        assert_eq!((again.start, again.end), (seen.start, seen.end), "opened again after a kill");
+        assert_eq!(
+            (again.start, again.end),
+            (seen.start, seen.end),
+            "opened again after a kill"
+        );
         assert_same(&seen.records, &again.records, "opened again after a kill");
     }
 
     // Appends go on at the end.
     let mut builder = BatchBuilder::new();
-    builder.push(NOW, Some(b"new"), Some(b"one"), [].into_iter()).unwrap();
+    builder
+        .push(NOW, Some(b"new"), Some(b"one"), [].into_iter())
+        .unwrap();
     let mut expected = again;
     match log.append(&mut builder, &AppendOptions::default()) {
         Ok(result) => {
             assert_eq!(result.first_offset, expected.end);
             // Segments that nobody writes so, with offsets of later ones, have no order to be kept.
-            if expected.records.iter().any(|(offset, _)| *offset >= expected.end) {
+            if expected
+                .records
+                .iter()
+                .any(|(offset, _)| *offset >= expected.end)
+            {
                 return;
             }
             let appended = see_from(&log, result.first_offset);
@@ -297,12 +374,25 @@ fn check(disk: &SimFs, config: &Arc<Resolved>) {
     let manager = open(&killed.after_power_cut(1), config).unwrap();
     assert!(manager.dirs()[0].was_clean);
     let log = log_of(&manager).expect("what was closed is opened again");
-    assert_eq!((log.start_offset(), log.end_offset()), (expected.start, expected.end));
-    let done =
-        manager.report().iter().find(|f| !matches!(f.kind, FindingKind::Ignored | FindingKind::Config));
-    assert!(done.is_none(), "after a clean close there is something to do: {}", done.unwrap());
+    assert_eq!(
+        (log.start_offset(), log.end_offset()),
+        (expected.start, expected.end)
+    );
+    let done = manager
+        .report()
+        .iter()
+        .find(|f| !matches!(f.kind, FindingKind::Ignored | FindingKind::Config));
+    assert!(
+        done.is_none(),
+        "after a clean close there is something to do: {}",
+        done.unwrap()
+    );
     let closed = see(&log);
-    assert_same(&expected.records, &closed.records, "closed in order and opened again");
+    assert_same(
+        &expected.records,
+        &closed.records,
+        "closed in order and opened again",
+    );
 }
 
 fn assert_same(before: &[(Offset, u32)], after: &[(Offset, u32)], when: &str) {
@@ -320,11 +410,17 @@ fn assert_same(before: &[(Offset, u32)], after: &[(Offset, u32)], when: &str) {
 /// A log that does not open leaves the directory without a marker, and fails alike again.
 fn check_failed(manager: &Manager, disk: &SimFs, config: &Arc<Resolved>) {
     let failed = &manager.failed_logs()[0].error;
-    assert!(!failed.is_io() && failed.kind() != ErrorKind::Bug, "{failed:?}");
+    assert!(
+        !failed.is_io() && failed.kind() != ErrorKind::Bug,
+        "{failed:?}"
+    );
     assert!(!failed.message().is_empty());
     manager.close().unwrap();
     let again = open(&disk.after_kill(), config).unwrap();
-    assert!(!again.dirs()[0].was_clean, "a directory with a log that failed is not closed in order");
+    assert!(
+        !again.dirs()[0].was_clean,
+        "a directory with a log that failed is not closed in order"
+    );
     // What was believed, and was wrong, is recovered now.
     if !manager.dirs()[0].was_clean {
         assert_eq!(log_of(&again).unwrap_err().kind(), failed.kind());
@@ -333,7 +429,11 @@ fn check_failed(manager: &Manager, disk: &SimFs, config: &Arc<Resolved>) {
 
 fn look(disk: &SimFs, config: &Arc<Resolved>) -> Option<String> {
     let base: Arc<dyn FileSystem> = Arc::new(disk.clone());
-    let options = DumpOptions { only: None, config: Arc::clone(config), now: NOW };
+    let options = DumpOptions {
+        only: None,
+        config: Arc::clone(config),
+        now: NOW,
+    };
     let mut text = Vec::new();
     dump(&base, DIR.as_ref(), &options, &mut text).ok()?;
     Some(String::from_utf8(text).unwrap())
@@ -342,8 +442,15 @@ fn look(disk: &SimFs, config: &Arc<Resolved>) -> Option<String> {
 fn see(log: &Arc<Log>) -> Seen {
     let info = log.info();
     assert!(info.log_start_offset <= info.log_end_offset, "{info:?}");
-    assert_eq!((info.log_start_offset, info.log_end_offset), (log.start_offset(), log.end_offset()));
-    for target in [TimestampMs(0), TimestampMs(1_700_000_000_001), TimestampMs(i64::MAX)] {
+    assert_eq!(
+        (info.log_start_offset, info.log_end_offset),
+        (log.start_offset(), log.end_offset())
+    );
+    for target in [
+        TimestampMs(0),
+        TimestampMs(1_700_000_000_001),
+        TimestampMs(i64::MAX),
+    ] {
         let _ = log.offset_for_timestamp(klog::log::TimeTarget::At(target));
     }
     let _ = log.offset_for_timestamp(klog::log::TimeTarget::MaxTimestamp);
@@ -356,7 +463,10 @@ fn see(log: &Arc<Log>) -> Seen {
 
 /// Everything that can be read from an offset on: the cursor comes to the end, over whatever cannot be read.
 fn see_from(log: &Arc<Log>, start: Offset) -> Vec<(Offset, u32)> {
-    let options = CursorOptions { read_bytes: 4096, control_records: ControlRecords::Show };
+    let options = CursorOptions {
+        read_bytes: 4096,
+        control_records: ControlRecords::Show,
+    };
     let mut cursor = log.cursor(start, options);
     let mut all = Vec::new();
     let mut place = cursor.position();
@@ -377,16 +487,28 @@ fn see_from(log: &Arc<Log>, start: Offset) -> Vec<(Offset, u32)> {
                 assert!(!error.is_io(), "{error:?}");
                 // Bytes that are no batch hide where the next one begins: the cursor stays in front of them. An error
                 // behind good records comes with the next call, and once.
-                errors_here = if cursor.position() == place { errors_here + 1 } else { 0 };
+                errors_here = if cursor.position() == place {
+                    errors_here + 1
+                } else {
+                    0
+                };
                 if errors_here > 2 {
                     return all;
                 }
             }
         }
-        assert!(cursor.position() >= place, "a cursor does not go back: {} after {place}", cursor.position());
+        assert!(
+            cursor.position() >= place,
+            "a cursor does not go back: {} after {place}",
+            cursor.position()
+        );
         place = cursor.position();
     }
-    panic!("the cursor does not come to an end, it is at {} of {}", cursor.position(), log.end_offset());
+    panic!(
+        "the cursor does not come to an end, it is at {} of {}",
+        cursor.position(),
+        log.end_offset()
+    );
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
@@ -409,23 +531,50 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     vec![
         files(&[log(0, 0, &good, &[0])]),
         files(&[log(0, 0, &good, &[0]), marker.clone()]),
-        files(&[log(0, 0, &good[..1], &[0]), log(0, 1, &good, &[0]), recovery_point(1)]),
-        files(&[log(0, 0, &[producer.clone(), abort, plain(1, 1)], &[0]), vec![8, 1, 0, 4, 0, 0, 0, 0]]),
+        files(&[
+            log(0, 0, &good[..1], &[0]),
+            log(0, 1, &good, &[0]),
+            recovery_point(1),
+        ]),
+        files(&[
+            log(0, 0, &[producer.clone(), abort, plain(1, 1)], &[0]),
+            vec![8, 1, 0, 4, 0, 0, 0, 0],
+        ]),
         files(&[log(0, 0, &[old, plain(1, 0)], &[0]), vec![9, 1, 0]]),
         files(&[log(0, 0, &good, &[1, 0, 200, 0]), marker.clone()]),
-        files(&[log(0, 0, &good, &[1, 0, 90, 3, 7]), log(0, 3, &good[..1], &[0])]),
-        files(&[log(0, 0, &good, &[0]), log(4, 0, &good[..1], &[0]), marker.clone()]),
-        files(&[log(0, 0, &good, &[0]), log(5, 0, &good[..1], &[0]), log(4, 1, &good[..1], &[0])]),
+        files(&[
+            log(0, 0, &good, &[1, 0, 90, 3, 7]),
+            log(0, 3, &good[..1], &[0]),
+        ]),
         files(&[
             log(0, 0, &good, &[0]),
-            vec![5, 1, 0, 0, 0, 16, 0, 0, 0, 5, 0, 0, 0, 90, 0, 0, 0, 9, 0, 0, 1, 1],
+            log(4, 0, &good[..1], &[0]),
+            marker.clone(),
+        ]),
+        files(&[
+            log(0, 0, &good, &[0]),
+            log(5, 0, &good[..1], &[0]),
+            log(4, 1, &good[..1], &[0]),
+        ]),
+        files(&[
+            log(0, 0, &good, &[0]),
+            vec![
+                5, 1, 0, 0, 0, 16, 0, 0, 0, 5, 0, 0, 0, 90, 0, 0, 0, 9, 0, 0, 1, 1,
+            ],
             marker,
         ]),
         files(&[log(0, 6, &good, &[0]), vec![12, 1, 6, 1]]),
         files(&[
             vec![10, 1, 0, 3, b'x', b'y', b'z'],
-            vec![14, 2, 0, 9, b'v', b'e', b'r', b's', b'i', b'o', b'n', b'=', b'7'],
+            vec![
+                14, 2, 0, 9, b'v', b'e', b'r', b's', b'i', b'o', b'n', b'=', b'7',
+            ],
         ]),
-        files(&[log(0, 0, &[vec![0x18, 2, 1, 0, 0, 3, 9, 1], producer], &[0])]),
+        files(&[log(
+            0,
+            0,
+            &[vec![0x18, 2, 1, 0, 0, 3, 9, 1], producer],
+            &[0],
+        )]),
     ]
 }

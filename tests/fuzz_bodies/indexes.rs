@@ -19,8 +19,9 @@ pub(super) fn offset_index(data: &[u8]) {
     let log_bytes = u64::from(u32::from_be_bytes(choices.array()));
     let bytes = choices.0;
     let len = bytes.len() / offset_index::ENTRY_BYTES;
-    let entries: Vec<OffsetEntry> =
-        (0..len).map(|i| OffsetEntry::decode(bytes, i, base).expect("whole entries decode")).collect();
+    let entries: Vec<OffsetEntry> = (0..len)
+        .map(|i| OffsetEntry::decode(bytes, i, base).expect("whole entries decode"))
+        .collect();
     assert_eq!(OffsetEntry::decode(bytes, len, base), None);
     for (i, entry) in entries.iter().enumerate() {
         let at = i * offset_index::ENTRY_BYTES;
@@ -36,7 +37,11 @@ pub(super) fn offset_index(data: &[u8]) {
         return;
     }
     assert!(entries.is_sorted_by(|a, b| a.offset < b.offset && a.position < b.position));
-    assert!(entries.iter().all(|e| u64::from(e.position) < log_bytes && e.encode(base).is_some()));
+    assert!(
+        entries
+            .iter()
+            .all(|e| u64::from(e.position) < log_bytes && e.encode(base).is_some())
+    );
     for target in targets(entries.iter().map(|e| e.offset.0), base.0) {
         let found = offset_index::floor(len, |i| entries[i].offset.0 <= target);
         assert_eq!(found, entries.iter().rposition(|e| e.offset.0 <= target));
@@ -44,15 +49,21 @@ pub(super) fn offset_index(data: &[u8]) {
 }
 
 fn targets(of: impl Iterator<Item = i64>, base: i64) -> BTreeSet<i64> {
-    let around = of.take(50).flat_map(|t| [t.wrapping_sub(1), t, t.wrapping_add(1)]);
+    let around = of
+        .take(50)
+        .flat_map(|t| [t.wrapping_sub(1), t, t.wrapping_add(1)]);
     around.chain([base, i64::MIN, i64::MAX, 0]).collect()
 }
 
 pub(super) fn offset_seeds() -> Vec<Vec<u8>> {
     let seed = |base: i64, log_bytes: u32, entries: &[(i64, u32)]| {
-        let entries =
-            entries.iter().map(|&(offset, position)| OffsetEntry { offset: Offset(offset), position });
-        let bytes: Vec<u8> = entries.flat_map(|e| e.encode(Offset(base)).unwrap()).collect();
+        let entries = entries.iter().map(|&(offset, position)| OffsetEntry {
+            offset: Offset(offset),
+            position,
+        });
+        let bytes: Vec<u8> = entries
+            .flat_map(|e| e.encode(Offset(base)).unwrap())
+            .collect();
         [&base.to_be_bytes()[..], &log_bytes.to_be_bytes(), &bytes].concat()
     };
     vec![
@@ -70,8 +81,9 @@ pub(super) fn time_index(data: &[u8]) {
     let (base, end) = (Offset(choices.i64()), Offset(choices.i64()));
     let bytes = choices.0;
     let len = bytes.len() / time_index::ENTRY_BYTES;
-    let entries: Vec<TimeEntry> =
-        (0..len).map(|i| TimeEntry::decode(bytes, i, base).expect("whole entries decode")).collect();
+    let entries: Vec<TimeEntry> = (0..len)
+        .map(|i| TimeEntry::decode(bytes, i, base).expect("whole entries decode"))
+        .collect();
     assert_eq!(TimeEntry::decode(bytes, len, base), None);
     for (i, entry) in entries.iter().enumerate() {
         let at = i * time_index::ENTRY_BYTES;
@@ -85,19 +97,35 @@ pub(super) fn time_index(data: &[u8]) {
     }
     if time_index::is_sane(bytes, base, end) {
         assert!(entries.is_sorted_by(|a, b| a.timestamp < b.timestamp && a.offset <= b.offset));
-        assert!(entries.iter().all(|e| e.offset < end && e.timestamp.0 >= 0 && e.encode(base).is_some()));
+        assert!(
+            entries
+                .iter()
+                .all(|e| e.offset < end && e.timestamp.0 >= 0 && e.encode(base).is_some())
+        );
     }
 }
 
 pub(super) fn time_seeds() -> Vec<Vec<u8>> {
     let seed = |base: i64, end: i64, entries: &[(i64, i64)]| {
-        let entries =
-            entries.iter().map(|&(t, o)| TimeEntry { timestamp: TimestampMs(t), offset: Offset(o) });
-        let bytes: Vec<u8> = entries.flat_map(|e| e.encode(Offset(base)).unwrap()).collect();
+        let entries = entries.iter().map(|&(t, o)| TimeEntry {
+            timestamp: TimestampMs(t),
+            offset: Offset(o),
+        });
+        let bytes: Vec<u8> = entries
+            .flat_map(|e| e.encode(Offset(base)).unwrap())
+            .collect();
         [&base.to_be_bytes()[..], &end.to_be_bytes(), &bytes].concat()
     };
     vec![
-        seed(100, 300, &[(1_700_000_000_000, 103), (1_700_000_000_005, 250), (1_700_000_000_009, 250)]),
+        seed(
+            100,
+            300,
+            &[
+                (1_700_000_000_000, 103),
+                (1_700_000_000_005, 250),
+                (1_700_000_000_009, 250),
+            ],
+        ),
         seed(0, 1, &[(0, 0)]),
         seed(i64::MAX - 1, i64::MAX, &[(i64::MAX, i64::MAX - 1)]),
         seed(0, 0, &[]),
@@ -110,18 +138,29 @@ pub(super) fn txn_index(data: &[u8]) {
     let (from, upto) = (Offset(choices.i64()), Offset(choices.i64()));
     let bytes = choices.0;
     let Ok(entries) = txn_index::parse(bytes) else {
-        let versions = bytes.chunks_exact(txn_index::ENTRY_BYTES).map(|entry| (entry[0], entry[1]));
-        assert!(versions.into_iter().any(|version| version != (0, 0)), "only a version is refused");
+        let versions = bytes
+            .chunks_exact(txn_index::ENTRY_BYTES)
+            .map(|entry| (entry[0], entry[1]));
+        assert!(
+            versions.into_iter().any(|version| version != (0, 0)),
+            "only a version is refused"
+        );
         return;
     };
     let whole = entries.len() * txn_index::ENTRY_BYTES;
     let encoded: Vec<u8> = entries.iter().flat_map(AbortedTxn::encode).collect();
-    assert_eq!(encoded, bytes[..whole], "entries are written as they were read");
+    assert_eq!(
+        encoded,
+        bytes[..whole],
+        "entries are written as they were read"
+    );
     assert!(bytes.len() - whole < txn_index::ENTRY_BYTES);
     let collected = txn_index::collect(&entries, from, upto);
     let until = entries.iter().position(|e| e.last_stable_offset >= upto);
     let looked_at = &entries[..until.map_or(entries.len(), |i| i + 1)];
-    let touching = looked_at.iter().filter(|e| e.last_offset >= from && e.first_offset < upto);
+    let touching = looked_at
+        .iter()
+        .filter(|e| e.last_offset >= from && e.first_offset < upto);
     assert!(collected.aborted.iter().eq(touching));
     assert_eq!(collected.is_complete, until.is_some());
 }
@@ -133,10 +172,16 @@ pub(super) fn txn_seeds() -> Vec<Vec<u8>> {
         last_offset: Offset(last),
         last_stable_offset: Offset(lso),
     };
-    let entries: Vec<u8> =
-        [txn(4001, 110, 120, 115), txn(4002, 105, 130, 131)].iter().flat_map(AbortedTxn::encode).collect();
+    let entries: Vec<u8> = [txn(4001, 110, 120, 115), txn(4002, 105, 130, 131)]
+        .iter()
+        .flat_map(AbortedTxn::encode)
+        .collect();
     let range = |from: i64, upto: i64| [from.to_be_bytes(), upto.to_be_bytes()].concat();
-    vec![[range(100, 115), entries.clone()].concat(), [range(121, 140), entries].concat(), range(0, 0)]
+    vec![
+        [range(100, 115), entries.clone()].concat(),
+        [range(121, 140), entries].concat(),
+        range(0, 0),
+    ]
 }
 
 /// A snapshot as it is, and with its version and checksum put right.
@@ -152,13 +197,22 @@ pub(super) fn snapshot(data: &[u8]) {
 }
 
 fn check_snapshot(bytes: &[u8]) {
-    let Ok(entries) = snapshot::parse(bytes) else { return };
-    assert!(entries.len() * 46 + 10 <= bytes.len(), "every entry is there");
+    let Ok(entries) = snapshot::parse(bytes) else {
+        return;
+    };
+    assert!(
+        entries.len() * 46 + 10 <= bytes.len(),
+        "every entry is there"
+    );
     let written = snapshot::write(&entries);
     assert_eq!(snapshot::parse(&written).unwrap(), entries);
     assert_eq!(written.len(), 10 + 46 * entries.len());
     // What the state makes of it is kept by the state.
-    for (now, expiration_ms) in [(0, i64::MAX), (i64::MAX, 1), (1_700_000_000_000, 86_400_000)] {
+    for (now, expiration_ms) in [
+        (0, i64::MAX),
+        (i64::MAX, 1),
+        (1_700_000_000_000, 86_400_000),
+    ] {
         let mut producers = Producers::default();
         producers.load(&entries, TimestampMs(now), expiration_ms);
         let once = producers.snapshot();

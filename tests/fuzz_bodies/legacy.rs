@@ -44,7 +44,10 @@ fn check(batch: &Batch<'_>) {
     let base = base.expect("what decodes has a base offset");
     assert_eq!(base, records[0].offset);
     if batch.header().magic == 1 && batch.header().base_offset != Offset::ZERO {
-        assert_eq!(records[records.len() - 1].offset, batch.header().last_offset);
+        assert_eq!(
+            records[records.len() - 1].offset,
+            batch.header().last_offset
+        );
     }
 }
 
@@ -53,12 +56,30 @@ fn as_wrapper(data: &[u8]) {
     let mut choices = Choices(data);
     let magic = i8::try_from(choices.below(2)).unwrap();
     let codec = [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Lz4][choices.below(4)];
-    let attributes = if magic == 1 && choices.below(2) == 1 { 8 } else { 0 };
+    let attributes = if magic == 1 && choices.below(2) == 1 {
+        8
+    } else {
+        0
+    };
     let offset = Offset(i64::from(u32::from_be_bytes(choices.array())));
     let inner = choices.0;
-    let wrapper = OldMessage { offset, timestamp: TimestampMs(77), key: None, value: None };
+    let wrapper = OldMessage {
+        offset,
+        timestamp: TimestampMs(77),
+        key: None,
+        value: None,
+    };
     let mut bytes = Vec::new();
-    write_wrapper(&mut bytes, magic, attributes, codec, &wrapper, inner, &mut Compressor::new()).unwrap();
+    write_wrapper(
+        &mut bytes,
+        magic,
+        attributes,
+        codec,
+        &wrapper,
+        inner,
+        &mut Compressor::new(),
+    )
+    .unwrap();
     let batch = Batch::new(&bytes).unwrap();
     batch.ensure_valid().unwrap();
     check(&batch);
@@ -68,10 +89,18 @@ fn as_wrapper(data: &[u8]) {
     let mut rest = inner;
     // The first bytes that are no message of this magic, plain and whole, end the comparison.
     while rest.len() > 17 && rest[16] == magic.cast_unsigned() && rest[17].trailing_zeros() >= 3 {
-        let Ok(Next::Batch(size)) = next_in_memory(rest) else { break };
+        let Ok(Next::Batch(size)) = next_in_memory(rest) else {
+            break;
+        };
         let (one, behind) = rest.split_at(size as usize);
         let Ok(message) = Batch::new(one) else { break };
-        let Outcome { records, failed: false } = decode(&message) else { break };
+        let Outcome {
+            records,
+            failed: false,
+        } = decode(&message)
+        else {
+            break;
+        };
         plain.extend(records);
         rest = behind;
     }
@@ -80,10 +109,16 @@ fn as_wrapper(data: &[u8]) {
         if attributes == 0 {
             assert_eq!(one.timestamp, other.timestamp);
         } else {
-            assert_eq!(one.timestamp, 77, "the time of a wrapper is that of the append");
+            assert_eq!(
+                one.timestamp, 77,
+                "the time of a wrapper is that of the append"
+            );
         }
         if magic == 0 {
-            assert_eq!(one.offset, other.offset, "magic 0 stores offsets as they are");
+            assert_eq!(
+                one.offset, other.offset,
+                "magic 0 stores offsets as they are"
+            );
         }
     }
     if rest.is_empty() && !plain.is_empty() && !found.failed {
@@ -92,8 +127,14 @@ fn as_wrapper(data: &[u8]) {
     // What the header says of a wrapper that was written is what it was given.
     assert_eq!(BatchHeader::parse(&bytes).unwrap().base_offset, offset);
     let mut value = Vec::new();
-    let header = if magic == 0 { Lz4Header::LegacyUnchecked } else { Lz4Header::Checked };
-    Compressor::new().compress(codec, None, header, inner, &mut value).unwrap();
+    let header = if magic == 0 {
+        Lz4Header::LegacyUnchecked
+    } else {
+        Lz4Header::Checked
+    };
+    Compressor::new()
+        .compress(codec, None, header, inner, &mut value)
+        .unwrap();
     assert!(bytes.ends_with(&value));
 }
 
@@ -103,8 +144,12 @@ fn as_message(data: &[u8]) {
     let magic = i8::try_from(choices.below(2)).unwrap();
     let mut nullable = || (choices.u8() < 200).then(|| choices.long_bytes());
     let (key, value) = (nullable(), nullable());
-    let message =
-        OldMessage { offset: Offset(choices.i64()), timestamp: TimestampMs(choices.i64()), key, value };
+    let message = OldMessage {
+        offset: Offset(choices.i64()),
+        timestamp: TimestampMs(choices.i64()),
+        key,
+        value,
+    };
     let mut bytes = Vec::new();
     write_message(&mut bytes, magic, 0, &message);
     let batch = Batch::new(&bytes).unwrap();
@@ -113,8 +158,14 @@ fn as_message(data: &[u8]) {
     decoder.set_max_body_bytes(BODY_MAX);
     decoder.begin(&batch).unwrap();
     let record = decoder.next(&batch).unwrap().unwrap();
-    assert_eq!((record.offset, record.key, record.value), (message.offset, key, value));
-    assert_eq!(record.timestamp.0, if magic == 1 { message.timestamp.0 } else { -1 });
+    assert_eq!(
+        (record.offset, record.key, record.value),
+        (message.offset, key, value)
+    );
+    assert_eq!(
+        record.timestamp.0,
+        if magic == 1 { message.timestamp.0 } else { -1 }
+    );
     assert!(decoder.next(&batch).unwrap().is_none());
 }
 
@@ -134,12 +185,27 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         seeds.push(inner[..inner.len() / 3].to_vec());
         // As a wrapper around these: magic, codec, time, offset.
         for codec in 0..3 {
-            seeds.push([&[magic.cast_unsigned(), codec, codec % 2, 0, 0, 0, 12], &*inner].concat());
+            seeds.push(
+                [
+                    &[magic.cast_unsigned(), codec, codec % 2, 0, 0, 0, 12],
+                    &*inner,
+                ]
+                .concat(),
+            );
         }
         for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4] {
             let mut bytes = Vec::new();
             let mut compressor = Compressor::new();
-            write_wrapper(&mut bytes, magic, 0, codec, &message(12), &inner, &mut compressor).unwrap();
+            write_wrapper(
+                &mut bytes,
+                magic,
+                0,
+                codec,
+                &message(12),
+                &inner,
+                &mut compressor,
+            )
+            .unwrap();
             seeds.push(bytes);
         }
     }

@@ -5,7 +5,11 @@
 //! parsed again to the same; what is written parses to what it was made from; two ways of reading give the same; output is
 //! bounded by what the input justifies.
 #![allow(dead_code, reason = "each binary uses the part it needs")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "that is how a body tells")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "that is how a body tells"
+)]
 
 mod batch;
 mod codec;
@@ -31,23 +35,78 @@ pub(crate) struct Target {
 
 /// All targets.
 pub(crate) const TARGETS: &[Target] = &[
-    Target { name: "batch", body: batch::body, seeds: batch::seeds, mutations: 12_000 },
-    Target { name: "legacy", body: legacy::body, seeds: legacy::seeds, mutations: 12_000 },
-    Target { name: "control", body: control::body, seeds: control::seeds, mutations: 6_000 },
-    Target { name: "gzip", body: codec::gzip, seeds: codec::gzip_seeds, mutations: 6_000 },
-    Target { name: "snappy", body: codec::snappy, seeds: codec::snappy_seeds, mutations: 6_000 },
-    Target { name: "lz4", body: codec::lz4, seeds: codec::lz4_seeds, mutations: 6_000 },
-    Target { name: "zstd", body: codec::zstd, seeds: codec::zstd_seeds, mutations: 4_000 },
-    Target { name: "varint", body: varint::body, seeds: varint::seeds, mutations: 10_000 },
+    Target {
+        name: "batch",
+        body: batch::body,
+        seeds: batch::seeds,
+        mutations: 12_000,
+    },
+    Target {
+        name: "legacy",
+        body: legacy::body,
+        seeds: legacy::seeds,
+        mutations: 12_000,
+    },
+    Target {
+        name: "control",
+        body: control::body,
+        seeds: control::seeds,
+        mutations: 6_000,
+    },
+    Target {
+        name: "gzip",
+        body: codec::gzip,
+        seeds: codec::gzip_seeds,
+        mutations: 6_000,
+    },
+    Target {
+        name: "snappy",
+        body: codec::snappy,
+        seeds: codec::snappy_seeds,
+        mutations: 6_000,
+    },
+    Target {
+        name: "lz4",
+        body: codec::lz4,
+        seeds: codec::lz4_seeds,
+        mutations: 6_000,
+    },
+    Target {
+        name: "zstd",
+        body: codec::zstd,
+        seeds: codec::zstd_seeds,
+        mutations: 4_000,
+    },
+    Target {
+        name: "varint",
+        body: varint::body,
+        seeds: varint::seeds,
+        mutations: 10_000,
+    },
     Target {
         name: "offset_index",
         body: indexes::offset_index,
         seeds: indexes::offset_seeds,
         mutations: 10_000,
     },
-    Target { name: "time_index", body: indexes::time_index, seeds: indexes::time_seeds, mutations: 10_000 },
-    Target { name: "txn_index", body: indexes::txn_index, seeds: indexes::txn_seeds, mutations: 10_000 },
-    Target { name: "snapshot", body: indexes::snapshot, seeds: indexes::snapshot_seeds, mutations: 10_000 },
+    Target {
+        name: "time_index",
+        body: indexes::time_index,
+        seeds: indexes::time_seeds,
+        mutations: 10_000,
+    },
+    Target {
+        name: "txn_index",
+        body: indexes::txn_index,
+        seeds: indexes::txn_seeds,
+        mutations: 10_000,
+    },
+    Target {
+        name: "snapshot",
+        body: indexes::snapshot,
+        seeds: indexes::snapshot_seeds,
+        mutations: 10_000,
+    },
     Target {
         name: "offset_checkpoint",
         body: text::offset_checkpoint,
@@ -60,7 +119,12 @@ pub(crate) const TARGETS: &[Target] = &[
         seeds: text::epoch_seeds,
         mutations: 10_000,
     },
-    Target { name: "names", body: names::body, seeds: names::seeds, mutations: 10_000 },
+    Target {
+        name: "names",
+        body: names::body,
+        seeds: names::seeds,
+        mutations: 10_000,
+    },
     Target {
         name: "partition_metadata",
         body: text::partition_metadata,
@@ -73,14 +137,26 @@ pub(crate) const TARGETS: &[Target] = &[
         seeds: text::properties_seeds,
         mutations: 10_000,
     },
-    Target { name: "config", body: text::config, seeds: text::config_seeds, mutations: 6_000 },
-    Target { name: "directory", body: directory::body, seeds: directory::seeds, mutations: 4_000 },
+    Target {
+        name: "config",
+        body: text::config,
+        seeds: text::config_seeds,
+        mutations: 6_000,
+    },
+    Target {
+        name: "directory",
+        body: directory::body,
+        seeds: directory::seeds,
+        mutations: 4_000,
+    },
 ];
 
 /// Runs the body of a target by its name.
 pub(crate) fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
-    (target.unwrap_or_else(|| panic!("there is no target {name}")).body)(data);
+    (target
+        .unwrap_or_else(|| panic!("there is no target {name}"))
+        .body)(data);
 }
 
 /// Bytes taken from the front of an input, as choices; at its end all is zero.

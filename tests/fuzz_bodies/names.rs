@@ -4,17 +4,26 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use klog::format::names::{
-    CLUSTER_METADATA_TOPIC, DirKind, FileState, SegmentFile, SegmentFileKind, check_topic, classify_dir,
-    parse_topic_partition,
+    CLUSTER_METADATA_TOPIC, DirKind, FileState, SegmentFile, SegmentFileKind, check_topic,
+    classify_dir, parse_topic_partition,
 };
 use klog::types::{Offset, TopicPartition};
 
 pub(super) fn body(data: &[u8]) {
     let name = OsStr::from_bytes(data);
     if let Some(file) = SegmentFile::parse(name) {
-        assert_eq!(file.name().as_bytes(), data, "a file is written as its name was read");
+        assert_eq!(
+            file.name().as_bytes(),
+            data,
+            "a file is written as its name was read"
+        );
         assert!(file.offset.0 >= 0);
-        for state in [FileState::Live, FileState::Cleaned, FileState::Swap, FileState::Deleted] {
+        for state in [
+            FileState::Live,
+            FileState::Cleaned,
+            FileState::Swap,
+            FileState::Deleted,
+        ] {
             let other = file.in_state(state);
             assert_eq!(SegmentFile::parse(OsStr::new(&other.name())), Some(other));
         }
@@ -25,28 +34,50 @@ pub(super) fn body(data: &[u8]) {
     };
     if let Some(partition) = of {
         assert!(!partition.topic.is_empty() && &*partition.topic != CLUSTER_METADATA_TOPIC);
-        assert_eq!(parse_topic_partition(&partition.to_string()), Some(partition));
+        assert_eq!(
+            parse_topic_partition(&partition.to_string()),
+            Some(partition)
+        );
     }
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     // Each topic that may be made has a directory that is known again.
     if check_topic(text).is_ok() && text != CLUSTER_METADATA_TOPIC {
         for number in [0, 1, i32::MAX] {
             let partition = TopicPartition::new(text, number);
             let name = partition.to_string();
-            assert_eq!(classify_dir(OsStr::new(&name)), DirKind::Log(partition.clone()));
+            assert_eq!(
+                classify_dir(OsStr::new(&name)),
+                DirKind::Log(partition.clone())
+            );
             let unique = "0123456789abcdef0123456789abcdef";
             assert_eq!(
                 classify_dir(OsStr::new(&format!("{name}.{unique}-future"))),
                 DirKind::Future(partition)
             );
-            assert_eq!(classify_dir(OsStr::new(&format!("{name}.{unique}-delete"))), DirKind::Delete);
-            assert_eq!(classify_dir(OsStr::new(&format!("{name}.{unique}-stray"))), DirKind::Stray);
+            assert_eq!(
+                classify_dir(OsStr::new(&format!("{name}.{unique}-delete"))),
+                DirKind::Delete
+            );
+            assert_eq!(
+                classify_dir(OsStr::new(&format!("{name}.{unique}-stray"))),
+                DirKind::Stray
+            );
         }
     }
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let file = |offset, kind, state| SegmentFile { offset: Offset(offset), kind, state }.name().into_bytes();
+    let file = |offset, kind, state| {
+        SegmentFile {
+            offset: Offset(offset),
+            kind,
+            state,
+        }
+        .name()
+        .into_bytes()
+    };
     let mut seeds = vec![
         file(0, SegmentFileKind::Log, FileState::Live),
         file(42, SegmentFileKind::TimeIndex, FileState::Swap),

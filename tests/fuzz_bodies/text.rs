@@ -23,18 +23,26 @@ pub(super) fn offset_checkpoint(data: &[u8]) {
         Ok(offsets) => {
             let written = checkpoint::write(&offsets);
             assert_eq!(checkpoint::parse(&written).unwrap(), offsets);
-            assert_eq!(checkpoint::write(&checkpoint::parse(&written).unwrap()), written);
+            assert_eq!(
+                checkpoint::write(&checkpoint::parse(&written).unwrap()),
+                written
+            );
         }
         Err(error) => {
             assert_kind(&error, ErrorKind::CorruptState);
-            assert!(error.record_index().is_some_and(|line| line >= 1), "the line is named");
+            assert!(
+                error.record_index().is_some_and(|line| line >= 1),
+                "the line is named"
+            );
         }
     }
 }
 
 pub(super) fn offset_seeds() -> Vec<Vec<u8>> {
-    let offsets =
-        [(TopicPartition::new("orders", 0), Offset(1234)), (TopicPartition::new("a.b_c-d", 12), Offset(0))];
+    let offsets = [
+        (TopicPartition::new("orders", 0), Offset(1234)),
+        (TopicPartition::new("a.b_c-d", 12), Offset(0)),
+    ];
     let mut seeds = vec![checkpoint::write(&offsets.into_iter().collect())];
     for text in [
         "",
@@ -57,24 +65,47 @@ pub(super) fn epoch_checkpoint(data: &[u8]) {
         Ok(entries) => entries,
         Err(error) => return assert_kind(&error, ErrorKind::CorruptState),
     };
-    assert_eq!(epoch_checkpoint::parse(&epoch_checkpoint::write(&entries)).unwrap(), entries);
+    assert_eq!(
+        epoch_checkpoint::parse(&epoch_checkpoint::write(&entries)).unwrap(),
+        entries
+    );
     let cache = EpochCache::from_lines(&entries);
     let rising = |entries: &[EpochEntry]| {
         entries.is_sorted_by(|a, b| a.epoch < b.epoch && a.start_offset < b.start_offset)
     };
     assert!(rising(cache.entries()));
     assert_eq!(EpochCache::from_lines(cache.entries()), cache);
-    assert_eq!(cache.latest(), entries.last().map(|e| e.epoch), "the last line always counts");
+    assert_eq!(
+        cache.latest(),
+        entries.last().map(|e| e.epoch),
+        "the last line always counts"
+    );
     for entry in &entries {
-        for offset in [entry.start_offset, entry.start_offset + 1, entry.start_offset + -1] {
-            let naive = cache.entries().iter().rfind(|e| e.start_offset <= offset).map(|e| e.epoch);
+        for offset in [
+            entry.start_offset,
+            entry.start_offset + 1,
+            entry.start_offset + -1,
+        ] {
+            let naive = cache
+                .entries()
+                .iter()
+                .rfind(|e| e.start_offset <= offset)
+                .map(|e| e.epoch);
             assert_eq!(cache.epoch_for_offset(offset), naive);
             let (mut cut, mut begun) = (cache.clone(), cache.clone());
             let _ = cut.truncate_from_end(offset);
-            assert!(cut.entries().iter().all(|e| e.start_offset < offset || offset.0 < 0));
+            assert!(
+                cut.entries()
+                    .iter()
+                    .all(|e| e.start_offset < offset || offset.0 < 0)
+            );
             let _ = begun.truncate_from_start(offset);
             assert!(rising(cut.entries()) && rising(begun.entries()));
-            assert_eq!(begun.epoch_for_offset(offset), naive, "who holds the start stays");
+            assert_eq!(
+                begun.epoch_for_offset(offset),
+                naive,
+                "who holds the start stays"
+            );
         }
         let end = cache.end_offset_for(entry.epoch, Offset::MAX);
         assert!(end.is_none_or(|(epoch, _)| epoch <= entry.epoch));
@@ -83,12 +114,21 @@ pub(super) fn epoch_checkpoint(data: &[u8]) {
 
 pub(super) fn epoch_seeds() -> Vec<Vec<u8>> {
     let entries: Vec<EpochEntry> = [(0, 0), (3, 1500), (4, 1501)]
-        .map(|(e, o)| EpochEntry { epoch: LeaderEpoch(e), start_offset: Offset(o) })
+        .map(|(e, o)| EpochEntry {
+            epoch: LeaderEpoch(e),
+            start_offset: Offset(o),
+        })
         .to_vec();
-    let mut seeds = vec![epoch_checkpoint::write(&entries), epoch_checkpoint::write(&[])];
-    for text in
-        ["0\n3\n5 10\n3 20\n4 5\n", "0\n1\n2147483647 9223372036854775807\n", "0\n1\n0  0\r\n", "0\n2\n0 0\n"]
-    {
+    let mut seeds = vec![
+        epoch_checkpoint::write(&entries),
+        epoch_checkpoint::write(&[]),
+    ];
+    for text in [
+        "0\n3\n5 10\n3 20\n4 5\n",
+        "0\n1\n2147483647 9223372036854775807\n",
+        "0\n1\n0  0\r\n",
+        "0\n2\n0 0\n",
+    ] {
         seeds.push(text.into());
     }
     seeds
@@ -98,7 +138,10 @@ pub(super) fn partition_metadata(data: &[u8]) {
     match partition_metadata::parse(data) {
         Ok(id) => {
             assert_ne!(id, Uuid::ZERO);
-            assert_eq!(partition_metadata::parse(&partition_metadata::write(id)).unwrap(), id);
+            assert_eq!(
+                partition_metadata::parse(&partition_metadata::write(id)).unwrap(),
+                id
+            );
         }
         Err(error) => assert_kind(&error, ErrorKind::CorruptState),
     }
@@ -141,8 +184,10 @@ pub(super) fn meta_properties(data: &[u8]) {
     };
     assert!(all.is_sorted_by(|a, b| a.0 < b.0), "each key once");
     // The same properties written plainly, with every character escaped that could mean something.
-    let text: String =
-        all.iter().flat_map(|(key, value)| [escaped(key), "=".into(), escaped(value), "\n".into()]).collect();
+    let text: String = all
+        .iter()
+        .flat_map(|(key, value)| [escaped(key), "=".into(), escaped(value), "\n".into()])
+        .collect();
     assert_eq!(meta_properties::properties(text.as_bytes()).unwrap(), all);
     match meta_properties::parse(data) {
         Ok(meta) => assert_eq!(meta_properties::parse(text.as_bytes()).unwrap(), meta),

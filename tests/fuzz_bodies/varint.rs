@@ -1,8 +1,8 @@
 //! Variable-length integers.
 
 use klog::format::varint::{
-    MAX_VARINT_BYTES, MAX_VARLONG_BYTES, read_unsigned_varint, read_varint, read_varlong, varint_len,
-    varlong_len, write_unsigned_varint, write_varint, write_varlong,
+    MAX_VARINT_BYTES, MAX_VARLONG_BYTES, read_unsigned_varint, read_varint, read_varlong,
+    varint_len, varlong_len, write_unsigned_varint, write_varint, write_varlong,
 };
 
 pub(super) fn body(data: &[u8]) {
@@ -12,10 +12,17 @@ pub(super) fn body(data: &[u8]) {
         write_varint(&mut out, value);
         assert_eq!(out.len(), varint_len(value));
         assert_eq!(read_varint(&out).unwrap(), (value, out.len()));
-        assert_eq!(read_varint(&data[..len]).unwrap(), (value, len), "nothing behind it counts");
+        assert_eq!(
+            read_varint(&data[..len]).unwrap(),
+            (value, len),
+            "nothing behind it counts"
+        );
         assert!(read_varint(&data[..len - 1]).is_err(), "all of it counts");
     } else {
-        let unfinished = data.iter().take(MAX_VARINT_BYTES).all(|byte| byte & 0x80 != 0);
+        let unfinished = data
+            .iter()
+            .take(MAX_VARINT_BYTES)
+            .all(|byte| byte & 0x80 != 0);
         assert!(unfinished, "only an unfinished one is refused");
     }
     out.clear();
@@ -46,12 +53,27 @@ pub(super) fn body(data: &[u8]) {
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
-    for value in [0, -1, 63, -65, 8192, i64::from(i32::MAX), i64::from(i32::MIN), i64::MAX, i64::MIN] {
+    for value in [
+        0,
+        -1,
+        63,
+        -65,
+        8192,
+        i64::from(i32::MAX),
+        i64::from(i32::MIN),
+        i64::MAX,
+        i64::MIN,
+    ] {
         let mut out = Vec::new();
         write_varlong(&mut out, value);
         seeds.push(out);
         seeds.push(value.to_be_bytes().to_vec());
     }
-    seeds.extend([vec![0x80; 5], vec![0x80; 10], vec![0x80, 0], vec![0xff, 0xff, 0xff, 0xff, 0x7f]]);
+    seeds.extend([
+        vec![0x80; 5],
+        vec![0x80; 10],
+        vec![0x80, 0],
+        vec![0xff, 0xff, 0xff, 0xff, 0x7f],
+    ]);
     seeds
 }

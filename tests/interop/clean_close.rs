@@ -16,7 +16,8 @@ use crate::written::{home_at, write_all_kinds};
 
 #[test]
 fn kafka_opens_and_closes_what_klog_closed_and_no_byte_changes() {
-    let mut random = Random::from_env("kafka_opens_and_closes_what_klog_closed_and_no_byte_changes");
+    let mut random =
+        Random::from_env("kafka_opens_and_closes_what_klog_closed_and_no_byte_changes");
     let root = tree::scratch();
     let home = home_at(root.path());
     // Several openings: each begins new segments of old logs, and finds what the one before left.
@@ -32,11 +33,15 @@ fn kafka_opens_and_closes_what_klog_closed_and_no_byte_changes() {
 /// Directories of real brokers, with all their eras, producers and open transactions: klog appends to each log.
 #[test]
 fn kafka_opens_and_closes_what_klog_appended_to_brokers_directories() {
-    let mut random = Random::from_env("kafka_opens_and_closes_what_klog_appended_to_brokers_directories");
+    let mut random =
+        Random::from_env("kafka_opens_and_closes_what_klog_appended_to_brokers_directories");
     for name in fixture::NAMES {
         let fixture = fixture::extract(name);
         // Kafka opens the logs of a deleted topic and changes them; klog does not look at them (D63).
-        for partition in tree::partitions(&fixture.dir).iter().filter(|name| name.ends_with("-delete")) {
+        for partition in tree::partitions(&fixture.dir)
+            .iter()
+            .filter(|name| name.ends_with("-delete"))
+        {
             fs::remove_dir_all(fixture.dir.join(partition)).unwrap();
         }
         // One append at least: a log that starts at its end gets and loses its snapshot with every other load of Kafka's
@@ -48,8 +53,12 @@ fn kafka_opens_and_closes_what_klog_appended_to_brokers_directories() {
         for log in &logs {
             for _ in 0..=random.below(4) {
                 let codec = Codec::from_id(random.below(5) as u8);
-                let options = AppendOptions { codec, ..AppendOptions::default() };
-                log.append(&mut builder(&any_records(&mut random)), &options).unwrap();
+                let options = AppendOptions {
+                    codec,
+                    ..AppendOptions::default()
+                };
+                log.append(&mut builder(&any_records(&mut random)), &options)
+                    .unwrap();
                 if random.once_in(4) {
                     log.roll().unwrap();
                 }
@@ -62,7 +71,12 @@ fn kafka_opens_and_closes_what_klog_appended_to_brokers_directories() {
 }
 
 /// A batch of an idempotent or transactional producer, as Kafka's client sends it.
-fn producer_batch(random: &mut Random, producer: i64, sequence: &mut i32, transactional: bool) -> Vec<u8> {
+fn producer_batch(
+    random: &mut Random,
+    producer: i64,
+    sequence: &mut i32,
+    transactional: bool,
+) -> Vec<u8> {
     let records: Vec<Rec> = any_records(random);
     let options = BatchOptions {
         producer_id: ProducerId(producer),
@@ -115,11 +129,19 @@ fn kafka_and_klog_take_turns_in_one_log() {
         home.clock.set(TimestampMs(now));
         if turn % 2 == 0 {
             let manager = home.open();
-            assert_eq!(manager.report(), [], "turn {turn}: Kafka left something to do");
+            assert_eq!(
+                manager.report(),
+                [],
+                "turn {turn}: Kafka left something to do"
+            );
             let log = log(&manager, "t-0");
             assert_eq!(log.end_offset().0, end, "turn {turn}");
             for _ in 0..random.below(12) {
-                log.append(&mut builder(&any_records(&mut random)), &AppendOptions::default()).unwrap();
+                log.append(
+                    &mut builder(&any_records(&mut random)),
+                    &AppendOptions::default(),
+                )
+                .unwrap();
                 if random.once_in(6) {
                     log.roll().unwrap();
                 }
@@ -128,13 +150,22 @@ fn kafka_and_klog_take_turns_in_one_log() {
             manager.close().unwrap();
             ensure_kafka_takes_it_as_it_is(root.path());
         } else {
-            let opening = Opening { clean: true, recovery_point: 0, start: 0, now, settings: &settings };
+            let opening = Opening {
+                clean: true,
+                recovery_point: 0,
+                start: 0,
+                now,
+                settings: &settings,
+            };
             let kafka = KafkaLog::open(root.path(), "t-0", &opening);
             let epoch = turn as i32;
             for _ in 0..random.below(12) {
                 match random.below(5) {
                     0 => {
-                        kafka.append(epoch, &batch(&any_records(&mut random), &BatchOptions::default()));
+                        kafka.append(
+                            epoch,
+                            &batch(&any_records(&mut random), &BatchOptions::default()),
+                        );
                     }
                     1 if open_txn => {
                         let commits = random.once_in(2);
@@ -142,14 +173,20 @@ fn kafka_and_klog_take_turns_in_one_log() {
                         open_txn = false;
                     }
                     2 => {
-                        kafka.append(epoch, &producer_batch(&mut random, 2, &mut sequences[2], true));
+                        kafka.append(
+                            epoch,
+                            &producer_batch(&mut random, 2, &mut sequences[2], true),
+                        );
                         open_txn = true;
                     }
                     3 => kafka.roll(),
                     n => {
                         let producer = n % 2;
                         let sequence = &mut sequences[producer];
-                        kafka.append(epoch, &producer_batch(&mut random, producer as i64, sequence, false));
+                        kafka.append(
+                            epoch,
+                            &producer_batch(&mut random, producer as i64, sequence, false),
+                        );
                     }
                 }
             }

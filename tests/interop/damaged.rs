@@ -32,7 +32,12 @@ struct Victim {
 
 /// Whole logs of all kinds, with producers and transactions.
 fn sources() -> Vec<(Fixture, Vec<String>)> {
-    let names = ["kafka-4.4.0-mixed", "kafka-4.4.0-broker", "kafka-4.4.0-torn", "kafka-legacy"];
+    let names = [
+        "kafka-4.4.0-mixed",
+        "kafka-4.4.0-broker",
+        "kafka-4.4.0-torn",
+        "kafka-legacy",
+    ];
     names
         .into_iter()
         .map(|name| {
@@ -46,14 +51,19 @@ fn sources() -> Vec<(Fixture, Vec<String>)> {
                     && !p.ends_with("-delete")
                     && has_data(&fixture, p)
             };
-            let partitions = tree::partitions(&fixture.dir).into_iter().filter(wanted).collect();
+            let partitions = tree::partitions(&fixture.dir)
+                .into_iter()
+                .filter(wanted)
+                .collect();
             (fixture, partitions)
         })
         .collect()
 }
 
 fn has_data(fixture: &Fixture, partition: &str) -> bool {
-    logs(&fixture.dir.join(partition)).iter().any(|(_, path)| fs::metadata(path).unwrap().len() > 0)
+    logs(&fixture.dir.join(partition))
+        .iter()
+        .any(|(_, path)| fs::metadata(path).unwrap().len() > 0)
 }
 
 /// The `.log` files of a partition by base.
@@ -62,7 +72,10 @@ fn logs(dir: &Path) -> Vec<(i64, PathBuf)> {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.extension() == Some("log".as_ref()) {
-            found.push((path.file_stem().unwrap().to_str().unwrap().parse().unwrap(), path));
+            found.push((
+                path.file_stem().unwrap().to_str().unwrap().parse().unwrap(),
+                path,
+            ));
         }
     }
     found.sort();
@@ -160,7 +173,9 @@ impl Victim {
     /// Anything that can happen to the files of a log, also what Kafka does not survive.
     fn wreck(&mut self, random: &mut Random) {
         let logs = logs(&self.dir);
-        let Some((base, path)) = logs.get(random.below(logs.len().max(1))).cloned() else { return };
+        let Some((base, path)) = logs.get(random.below(logs.len().max(1))).cloned() else {
+            return;
+        };
         let garbage = |random: &mut Random| match random.below(5) {
             0 => Vec::new(),
             1 => vec![0; 24],
@@ -183,24 +198,40 @@ impl Victim {
                     content[at] ^= 1 << random.below(8);
                 }
                 fs::write(target, &content).unwrap();
-                self.done.push(format!("{ending} of {base} is {} bytes, damaged", content.len()));
+                self.done.push(format!(
+                    "{ending} of {base} is {} bytes, damaged",
+                    content.len()
+                ));
             }
             3 => {
-                let content = *random.pick(&["", "what", "0\n2\n0 0\n", "1\n0\n", "0\n1\n0 x\n", "\0\0\0\0"]);
+                let content = *random.pick(&[
+                    "",
+                    "what",
+                    "0\n2\n0 0\n",
+                    "1\n0\n",
+                    "0\n1\n0 x\n",
+                    "\0\0\0\0",
+                ]);
                 fs::write(self.dir.join("leader-epoch-checkpoint"), content).unwrap();
                 self.done.push(format!("epochs {content:?}"));
             }
             4 => {
-                let content = *random.pick(&["", "version: 0\n", "\0\0\0\0", "version: 0\ntopic_id: xx\n"]);
+                let content =
+                    *random.pick(&["", "version: 0\n", "\0\0\0\0", "version: 0\ntopic_id: xx\n"]);
                 fs::write(self.dir.join("partition.metadata"), content).unwrap();
                 self.done.push(format!("metadata {content:?}"));
             }
             5 if bytes.len() > 200 => {
                 let at = random.below(bytes.len() - 150);
-                let noise = if random.once_in(2) { random.bytes(120) } else { vec![0; 120] };
+                let noise = if random.once_in(2) {
+                    random.bytes(120)
+                } else {
+                    vec![0; 120]
+                };
                 bytes[at..at + 120].copy_from_slice(&noise);
                 fs::write(&path, bytes).unwrap();
-                self.done.push(format!("120 bytes overwritten in {base} at {at}"));
+                self.done
+                    .push(format!("120 bytes overwritten in {base} at {at}"));
             }
             6 => {
                 if let Some(last) = raw::intact(&bytes).last() {
@@ -215,9 +246,16 @@ impl Victim {
                 self.done.push(format!("no log of {base}"));
             }
             8 => {
-                let len = if random.once_in(2) { bytes.len() } else { random.below(bytes.len() + 1) };
+                let len = if random.once_in(2) {
+                    bytes.len()
+                } else {
+                    random.below(bytes.len() + 1)
+                };
                 fs::write(file(&self.dir, base, "log.swap"), &bytes[..len]).unwrap();
-                self.done.push(format!("a swap of {base} with {len} of {} bytes", bytes.len()));
+                self.done.push(format!(
+                    "a swap of {base} with {len} of {} bytes",
+                    bytes.len()
+                ));
             }
             _ => self.damage(random),
         }
@@ -238,7 +276,11 @@ impl Victim {
             let intact = raw::intact_from(&bytes, 0, base);
             let end = intact.last().map_or(base, |batch| batch.last + 1);
             let Some(segment) = found.iter().find(|segment| segment.base == base) else {
-                assert!(end <= klog.number("start"), "{:?}: segment {base} is gone", self.done);
+                assert!(
+                    end <= klog.number("start"),
+                    "{:?}: segment {base} is gone",
+                    self.done
+                );
                 if intact.last().map_or(0, raw::RawBatch::end) < bytes.len() as u64 {
                     return;
                 }
@@ -246,12 +288,20 @@ impl Victim {
             };
             let batches = segment.batches();
             for (good, line) in intact.iter().zip(&batches) {
-                let said =
-                    (line.number("pos"), line.number("size"), line.number("last"), line.text("crc_ok"));
+                let said = (
+                    line.number("pos"),
+                    line.number("size"),
+                    line.number("last"),
+                    line.text("crc_ok"),
+                );
                 let expected = (good.position as i64, good.size as i64, good.last, "1");
                 assert_eq!(said, expected, "{:?}: segment {base}", self.done);
             }
-            assert!(batches.len() >= intact.len(), "{:?}: segment {base} lost batches", self.done);
+            assert!(
+                batches.len() >= intact.len(),
+                "{:?}: segment {base} lost batches",
+                self.done
+            );
             if segment.size < bytes.len() as u64 {
                 return;
             }
@@ -263,18 +313,24 @@ impl Victim {
     /// it forgets that bytes were cut there and keeps what lies behind, and counts the epochs from there.
     fn is_tolerated(&self) -> bool {
         let logs = logs(&self.dir);
-        let floor = logs.iter().rfind(|(base, _)| *base <= self.recovery_point).or(logs.first());
+        let floor = logs
+            .iter()
+            .rfind(|(base, _)| *base <= self.recovery_point)
+            .or(logs.first());
         let has_epochs = self.dir.join("leader-epoch-checkpoint").exists();
         logs.iter().enumerate().any(|(i, (base, path))| {
             let log = fs::read(path).unwrap();
             let index = fs::read(file(&self.dir, *base, "index"));
             if index.is_err() && Some(*base) >= floor.map(|(floor, _)| *floor) {
-                let is_whole =
-                    raw::intact_from(&log, 0, *base).last().map_or(0, raw::RawBatch::end) == log.len() as u64;
+                let is_whole = raw::intact_from(&log, 0, *base)
+                    .last()
+                    .map_or(0, raw::RawBatch::end)
+                    == log.len() as u64;
                 return !has_epochs || !is_whole && i + 1 < logs.len();
             }
             let times = fs::read(file(&self.dir, *base, "timeindex"));
-            let are_sane = index.map_or(true, |index| raw::is_sane_offset_index(&index, &log, *base))
+            let are_sane = index
+                .map_or(true, |index| raw::is_sane_offset_index(&index, &log, *base))
                 && times.is_ok_and(|times| raw::is_sane_time_index(&times, &log, *base));
             *base < self.recovery_point && !are_sane
         })
@@ -307,16 +363,33 @@ fn klog_recovers_random_damage_as_kafka_does() {
             let dir = root.path().join(&name);
             tree::copy(&fixture.dir.join(source), &dir);
             let logs = logs(&dir);
-            let recovery_point = if random.once_in(3) { 0 } else { random.pick(&logs).0 };
+            let recovery_point = if random.once_in(3) {
+                0
+            } else {
+                random.pick(&logs).0
+            };
             let done = vec![format!("{source}, recovery point {recovery_point}")];
-            let mut victim = Victim { name, dir, done, recovery_point, log_start: 0 };
+            let mut victim = Victim {
+                name,
+                dir,
+                done,
+                recovery_point,
+                log_start: 0,
+            };
             for _ in 0..=random.below(3) {
                 victim.damage(&mut random);
             }
             victims.push(victim);
         }
-        write_checkpoint(root.path(), "recovery-point-offset-checkpoint", &victims, |v| v.recovery_point);
-        write_checkpoint(root.path(), "log-start-offset-checkpoint", &victims, |v| v.log_start);
+        write_checkpoint(
+            root.path(),
+            "recovery-point-offset-checkpoint",
+            &victims,
+            |v| v.recovery_point,
+        );
+        write_checkpoint(root.path(), "log-start-offset-checkpoint", &victims, |v| {
+            v.log_start
+        });
         let kafka = Text::parse(&referee().dump(root.path()));
         let run = command::klog(["dump", root.path().to_str().unwrap()]);
         let klog = Text::parse(&run.stdout);
@@ -324,31 +397,43 @@ fn klog_recovers_random_damage_as_kafka_does() {
         for victim in &victims {
             let (by_kafka, by_klog) = (kafka.log(&victim.name), klog.log(&victim.name));
             if by_klog.is_error() {
-                let said = run.stderr.lines().filter(|line| line.contains(&format!(" {}: ", victim.name)));
+                let said = run
+                    .stderr
+                    .lines()
+                    .filter(|line| line.contains(&format!(" {}: ", victim.name)));
                 let said: Vec<&str> = said.filter(|line| line.contains("failed")).collect();
-                failed.push(format!("{:?} Kafka: {}, klog: {said:?}\n", victim.done, by_kafka.0[0]));
+                failed.push(format!(
+                    "{:?} Kafka: {}, klog: {said:?}\n",
+                    victim.done, by_kafka.0[0]
+                ));
                 continue;
             }
             if victim.is_tolerated() || by_kafka.is_error() {
                 continue;
             }
             compared += 1;
-            differ.extend(unlike(by_kafka, by_klog).map(|text| format!("{:?}\n{text}", victim.done)));
+            differ
+                .extend(unlike(by_kafka, by_klog).map(|text| format!("{:?}\n{text}", victim.done)));
         }
         // Whatever it was, what klog makes of it Kafka loads, and finds the same in it.
         command::recover(root.path());
         ensure_same_dump(root.path());
     }
     assert!(failed.is_empty(), "klog did not load\n{}", failed.concat());
-    assert!(differ.is_empty(), "expected is Kafka's, found is klog's\n{}", differ.concat());
+    assert!(
+        differ.is_empty(),
+        "expected is Kafka's, found is klog's\n{}",
+        differ.concat()
+    );
     assert!(compared > PARTITIONS * DIRECTORIES / 2, "only {compared}");
 }
 
 /// Whatever is broken, closed in order or not: klog opens the log, has all that is intact, and leaves what Kafka loads.
 #[test]
 fn any_damage_is_opened_with_what_is_intact_and_left_so_that_kafka_takes_it() {
-    let mut random =
-        Random::from_env("any_damage_is_opened_with_what_is_intact_and_left_so_that_kafka_takes_it");
+    let mut random = Random::from_env(
+        "any_damage_is_opened_with_what_is_intact_and_left_so_that_kafka_takes_it",
+    );
     let sources = sources();
     for _ in 0..WRECKS {
         let root = tree::scratch();
@@ -362,14 +447,29 @@ fn any_damage_is_opened_with_what_is_intact_and_left_so_that_kafka_takes_it() {
         if clean {
             fs::write(root.path().join(".kafka_cleanshutdown"), "").unwrap();
         }
-        let done = vec![format!("{source}, recovery point {recovery_point}, clean {clean}")];
-        let mut victim = Victim { name, dir, done, recovery_point, log_start: 0 };
+        let done = vec![format!(
+            "{source}, recovery point {recovery_point}, clean {clean}"
+        )];
+        let mut victim = Victim {
+            name,
+            dir,
+            done,
+            recovery_point,
+            log_start: 0,
+        };
         for _ in 0..=random.below(3) {
             victim.wreck(&mut random);
         }
         let victims = [victim];
-        write_checkpoint(root.path(), "recovery-point-offset-checkpoint", &victims, |v| v.recovery_point);
-        write_checkpoint(root.path(), "log-start-offset-checkpoint", &victims, |v| v.log_start);
+        write_checkpoint(
+            root.path(),
+            "recovery-point-offset-checkpoint",
+            &victims,
+            |v| v.recovery_point,
+        );
+        write_checkpoint(root.path(), "log-start-offset-checkpoint", &victims, |v| {
+            v.log_start
+        });
         let victim = &victims[0];
         let run = command::klog(["dump", root.path().to_str().unwrap()]);
         assert_eq!(run.code, 0, "{:?}: {}", victim.done, run.stderr);
@@ -392,10 +492,20 @@ fn any_damage_is_opened_with_what_is_intact_and_left_so_that_kafka_takes_it() {
                     continue;
                 }
                 let differs = unlike(by_kafka, by_klog);
-                assert_eq!(differs, None, "{:?}: {}", victim.done, differs.as_deref().unwrap_or_default());
+                assert_eq!(
+                    differs,
+                    None,
+                    "{:?}: {}",
+                    victim.done,
+                    differs.as_deref().unwrap_or_default()
+                );
             }
             // Kafka's dump does not read batches that are shorter than their header; its log does not look at them.
-            Err(error) => assert!(error.contains("batch at position"), "{:?}: {error}", victim.done),
+            Err(error) => assert!(
+                error.contains("batch at position"),
+                "{:?}: {error}",
+                victim.done
+            ),
         }
     }
 }
@@ -420,17 +530,33 @@ fn a_magic_below_0_is_read_as_magic_1() {
     let manager = home.open();
     t0(&manager);
     manager.close().unwrap();
-    home.write("0.log", [message(0, 1), message(1, 1), message(2, 1), message(3, 1)].concat());
+    home.write(
+        "0.log",
+        [message(0, 1), message(1, 1), message(2, 1), message(3, 1)].concat(),
+    );
     home.write("4.log", message(4, 1));
     home.open_unclean(0).close().unwrap();
     // Below the recovery point, where nobody looks at checksums: one is right, one is not.
     let mut right = message(1, -19);
     let crc = crc32fast::hash(&right[16..]);
     right[12..16].copy_from_slice(&crc.to_be_bytes());
-    home.write("0.log", [message(0, 1), right, message(2, -1), message(3, 1)].concat());
+    home.write(
+        "0.log",
+        [message(0, 1), right, message(2, -1), message(3, 1)].concat(),
+    );
     home.forget_marker();
     home.checkpoint("recovery-point-offset-checkpoint", 4);
     let text = ensure_same_dump(&home.dir);
-    assert_eq!(text.log("t-0").starting("rec").len(), 4, "{:?}", text.log("t-0"));
-    assert!(text.log("t-0").0.iter().any(|line| line.contains("magic=-19")));
+    assert_eq!(
+        text.log("t-0").starting("rec").len(),
+        4,
+        "{:?}",
+        text.log("t-0")
+    );
+    assert!(
+        text.log("t-0")
+            .0
+            .iter()
+            .any(|line| line.contains("magic=-19"))
+    );
 }

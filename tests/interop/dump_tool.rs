@@ -23,12 +23,17 @@ fn the_dump_tool_finds_every_record_and_no_mismatch() {
     let (mut indexes, mut records) = (0, 0);
     for (partition, log) in &text.logs {
         for segment in log.segments() {
-            let file =
-                |ending: &str| root.path().join(partition).join(format!("{:020}.{ending}", segment.base));
+            let file = |ending: &str| {
+                root.path()
+                    .join(partition)
+                    .join(format!("{:020}.{ending}", segment.base))
+            };
             let files: Vec<PathBuf> = ["log", "index", "timeindex"].map(file).to_vec();
             // The tool cannot read an index without entries.
-            let files: Vec<&PathBuf> =
-                files.iter().filter(|file| fs::metadata(file).is_ok_and(|meta| meta.len() > 0)).collect();
+            let files: Vec<&PathBuf> = files
+                .iter()
+                .filter(|file| fs::metadata(file).is_ok_and(|meta| meta.len() > 0))
+                .collect();
             if files.is_empty() {
                 continue;
             }
@@ -36,27 +41,52 @@ fn the_dump_tool_finds_every_record_and_no_mismatch() {
             let said = referee().line(&["dumplog", &list.join(",")]);
             // Records may hold anything; the tool takes a segment that does not begin at 0 for one after offset -1.
             let begins = format!("  -1 is followed by {}", segment.base);
-            let mut remarks = said.lines().filter(|line| !line.starts_with("| ")).collect::<Vec<_>>();
+            let mut remarks = said
+                .lines()
+                .filter(|line| !line.starts_with("| "))
+                .collect::<Vec<_>>();
             if let Some(at) = remarks.iter().position(|line| *line == begins) {
                 remarks.drain(at - 1..=at);
             }
-            for bad in
-                ["ismatch", "failed", "Non-", "out-of-order", "Indexed offset", "isvalid: false", "Found "]
-            {
+            for bad in [
+                "ismatch",
+                "failed",
+                "Non-",
+                "out-of-order",
+                "Indexed offset",
+                "isvalid: false",
+                "Found ",
+            ] {
                 let found = remarks.iter().find(|line| line.contains(bad));
                 assert_eq!(found, None, "{partition} segment {}", segment.base);
             }
-            let found = said.lines().filter(|line| line.starts_with("| offset: ")).count();
-            let expected = segment.content.iter().filter(|line| line.starts_with("rec ")).count();
+            let found = said
+                .lines()
+                .filter(|line| line.starts_with("| offset: "))
+                .count();
+            let expected = segment
+                .content
+                .iter()
+                .filter(|line| line.starts_with("rec "))
+                .count();
             assert_eq!(found, expected, "{partition} segment {}", segment.base);
-            let passed = said.lines().filter(|line| line.ends_with("passed sanity check.")).count();
-            let index_files = files.iter().filter(|file| file.extension() != Some("log".as_ref())).count();
+            let passed = said
+                .lines()
+                .filter(|line| line.ends_with("passed sanity check."))
+                .count();
+            let index_files = files
+                .iter()
+                .filter(|file| file.extension() != Some("log".as_ref()))
+                .count();
             assert_eq!(passed, index_files, "{partition} segment {}", segment.base);
             indexes += index_files;
             records += found;
         }
     }
-    assert!(indexes > 50 && records > 1000, "{indexes} indexes, {records} records");
+    assert!(
+        indexes > 50 && records > 1000,
+        "{indexes} indexes, {records} records"
+    );
 }
 
 #[test]
@@ -65,6 +95,11 @@ fn the_dump_tool_would_find_a_mismatch() {
     let dir = fixture.dir.join("t-old-timeindex-wrong-0");
     let file = |ending: &str| dir.join(format!("{:020}.{ending}", 0));
     let list = format!("{},{}", file("log").display(), file("timeindex").display());
-    let said = referee().call(&["dumplog", &list]).unwrap_or_else(|error| error);
-    assert!(said.contains("ismatch") || said.contains("Found "), "{said}");
+    let said = referee()
+        .call(&["dumplog", &list])
+        .unwrap_or_else(|error| error);
+    assert!(
+        said.contains("ismatch") || said.contains("Found "),
+        "{said}"
+    );
 }

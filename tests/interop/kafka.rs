@@ -14,17 +14,27 @@ static REFEREE: Mutex<Option<Referee>> = Mutex::new(None);
 
 /// The one referee of this test binary, started when first asked for. Hold it no longer than a request.
 pub(crate) fn referee() -> MappedMutexGuard<'static, Referee> {
-    MutexGuard::map(REFEREE.lock(), |referee| referee.get_or_insert_with(Referee::start))
+    MutexGuard::map(REFEREE.lock(), |referee| {
+        referee.get_or_insert_with(Referee::start)
+    })
 }
 
 /// Where klog's text of a log is not Kafka's. A last stable offset that no batch begins with moves, in Kafka, to the base of
 /// the batch that holds it, or of the first one behind it (D23); klog keeps it.
 pub(crate) fn unlike(kafka: &LogLines, klog: &LogLines) -> Option<String> {
     let mut expected = kafka.clone();
-    let stable =
-        |lines: &LogLines| lines.0.iter().find_map(|line| line.strip_prefix("lso ")?.parse::<i64>().ok());
+    let stable = |lines: &LogLines| {
+        lines
+            .0
+            .iter()
+            .find_map(|line| line.strip_prefix("lso ")?.parse::<i64>().ok())
+    };
     if let (Some(by_kafka), Some(by_klog)) = (stable(kafka), stable(klog)) {
-        let batches: Vec<BatchLine> = klog.segments().iter().flat_map(SegmentLines::batches).collect();
+        let batches: Vec<BatchLine> = klog
+            .segments()
+            .iter()
+            .flat_map(SegmentLines::batches)
+            .collect();
         let holds = batches.iter().find(|batch| batch.number("last") >= by_klog);
         if by_klog >= klog.number("start")
             && holds.is_some_and(|batch| batch.text("base") == by_kafka.to_string())
@@ -48,14 +58,22 @@ pub(crate) fn ensure_same_dump(dir: &Path) -> Text {
         .iter()
         .filter_map(|(partition, lines)| unlike(lines, klog_text.log(partition)))
         .collect();
-    assert!(differ.is_empty(), "expected is Kafka's, found is klog's\n{}", differ.concat());
+    assert!(
+        differ.is_empty(),
+        "expected is Kafka's, found is klog's\n{}",
+        differ.concat()
+    );
     klog_text
 }
 
 /// The partitions of a directory with all their files, and nothing beside them. What waits for its removal does not count.
 pub(crate) fn partition_files(dir: &Path) -> Content {
-    let counts = |path: &Path| path.components().count() > 1 && path.extension() != Some("deleted".as_ref());
-    tree::content(dir).into_iter().filter(|(path, _)| counts(path)).collect()
+    let counts =
+        |path: &Path| path.components().count() > 1 && path.extension() != Some("deleted".as_ref());
+    tree::content(dir)
+        .into_iter()
+        .filter(|(path, _)| counts(path))
+        .collect()
 }
 
 /// Kafka opens and closes a directory that klog closed in order: it has nothing to remark, finds the logs that klog has,
@@ -64,10 +82,18 @@ pub(crate) fn ensure_kafka_takes_it_as_it_is(dir: &Path) -> ManagerReport {
     let expected: Vec<String> = Text::parse(&command::dump(dir))
         .logs
         .iter()
-        .map(|(partition, log)| format!("{partition} start={} end={}", log.field("start"), log.field("end")))
+        .map(|(partition, log)| {
+            format!(
+                "{partition} start={} end={}",
+                log.field("start"),
+                log.field("end")
+            )
+        })
         .collect();
     let before = partition_files(dir);
-    let report = referee().manager(dir).unwrap_or_else(|error| panic!("Kafka does not start: {error}"));
+    let report = referee()
+        .manager(dir)
+        .unwrap_or_else(|error| panic!("Kafka does not start: {error}"));
     assert_eq!(report.remarks, [""; 0]);
     assert_eq!(report.logs, expected);
     assert!(report.clean);
@@ -97,13 +123,22 @@ impl KafkaLog {
     pub(crate) fn open(dir: &Path, partition: &str, opening: &Opening<'_>) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let id = NEXT.fetch_add(1, Ordering::SeqCst).to_string();
-        let mut request =
-            vec!["open".to_owned(), id.clone(), dir.to_str().unwrap().to_owned(), partition.to_owned()];
+        let mut request = vec![
+            "open".to_owned(),
+            id.clone(),
+            dir.to_str().unwrap().to_owned(),
+            partition.to_owned(),
+        ];
         request.push(format!("clean={}", u8::from(opening.clean)));
         request.push(format!("rp={}", opening.recovery_point));
         request.push(format!("start={}", opening.start));
         request.push(format!("now={}", opening.now));
-        request.extend(opening.settings.iter().map(|(key, value)| format!("{key}={value}")));
+        request.extend(
+            opening
+                .settings
+                .iter()
+                .map(|(key, value)| format!("{key}={value}")),
+        );
         let request: Vec<&str> = request.iter().map(String::as_str).collect();
         referee().line(&request);
         Self { id }
@@ -119,12 +154,18 @@ impl KafkaLog {
 
     /// Appends batches as the leader does; the first offset.
     pub(crate) fn append(&self, epoch: i32, batches: &[u8]) -> i64 {
-        number_of(&self.ask("append", &[&epoch.to_string(), &hex(batches)]), "first")
+        number_of(
+            &self.ask("append", &[&epoch.to_string(), &hex(batches)]),
+            "first",
+        )
     }
 
     /// Appends a marker of a transaction.
     pub(crate) fn append_marker(&self, epoch: i32, batch: &[u8]) {
-        self.ask("append", &[&epoch.to_string(), &hex(batch), "COORDINATOR", "0"]);
+        self.ask(
+            "append",
+            &[&epoch.to_string(), &hex(batch), "COORDINATOR", "0"],
+        );
     }
 
     pub(crate) fn roll(&self) {
@@ -137,10 +178,20 @@ impl KafkaLog {
 
     pub(crate) fn read(&self, from: i64, max: usize, min_one: bool) -> Result<String, String> {
         let min_one = if min_one { "1" } else { "0" };
-        let request = ["read", &self.id, &from.to_string(), &max.to_string(), "LOG_END", min_one, "data"]
-            .map(str::to_owned);
+        let request = [
+            "read",
+            &self.id,
+            &from.to_string(),
+            &max.to_string(),
+            "LOG_END",
+            min_one,
+            "data",
+        ]
+        .map(str::to_owned);
         let request: Vec<&str> = request.iter().map(String::as_str).collect();
-        referee().call(&request).map(|line| line.trim_end().to_owned())
+        referee()
+            .call(&request)
+            .map(|line| line.trim_end().to_owned())
     }
 
     pub(crate) fn timestamp(&self, target: i64) -> String {
@@ -155,7 +206,9 @@ impl KafkaLog {
 
 /// A field `KEY=VALUE` of an answer.
 pub(crate) fn field<'a>(answer: &'a str, key: &str) -> &'a str {
-    let found = answer.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let found = answer
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     found.unwrap_or_else(|| panic!("no {key} in {answer}"))
 }
 

@@ -41,10 +41,17 @@ fn append_until_killed(dir: &Path) {
         } else if random.once_in(200) {
             manager.checkpoint().unwrap();
         }
-        let durability =
-            if random.once_in(20) { WriteDurability::Synced } else { WriteDurability::PageCache };
+        let durability = if random.once_in(20) {
+            WriteDurability::Synced
+        } else {
+            WriteDurability::PageCache
+        };
         let codec = Codec::from_id(random.below(5) as u8);
-        let options = AppendOptions { codec, durability, ..AppendOptions::default() };
+        let options = AppendOptions {
+            codec,
+            durability,
+            ..AppendOptions::default()
+        };
         let mut records = any_records(&mut random);
         if random.once_in(50) {
             // Long enough that a kill finds it half written now and then.
@@ -66,9 +73,15 @@ fn ends(lines: impl IntoIterator<Item = String>) -> BTreeMap<String, i64> {
 
 fn content(text: &Text) -> BTreeMap<String, Vec<String>> {
     let lines = |log: &crate::support::canonical::LogLines| {
-        log.segments().into_iter().flat_map(|s| s.content).collect::<Vec<_>>()
+        log.segments()
+            .into_iter()
+            .flat_map(|s| s.content)
+            .collect::<Vec<_>>()
     };
-    text.logs.iter().map(|(name, log)| (name.clone(), lines(log))).collect()
+    text.logs
+        .iter()
+        .map(|(name, log)| (name.clone(), lines(log)))
+        .collect()
 }
 
 #[test]
@@ -76,7 +89,8 @@ fn after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost() {
     if let Some(dir) = child::work_dir() {
         return append_until_killed(&dir);
     }
-    let mut random = Random::from_env("after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost");
+    let mut random =
+        Random::from_env("after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost");
     let root = tree::scratch();
     let mut before: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for kill in 0..KILLS {
@@ -91,16 +105,25 @@ fn after_each_kill_kafka_and_klog_have_the_same_and_nothing_is_lost() {
         assert_eq!(text.head[1], "clean no", "kill {kill}");
         for (name, end) in &acknowledged {
             let found = text.log(name).number("end");
-            assert!(found >= *end, "kill {kill}: {name} ends at {found}, appended was up to {end}");
+            assert!(
+                found >= *end,
+                "kill {kill}: {name} ends at {found}, appended was up to {end}"
+            );
         }
         // What an earlier life left reads the same.
         let now = content(&text);
         for (name, lines) in &before {
-            assert!(now[name].starts_with(lines), "kill {kill}: {name} reads differently");
+            assert!(
+                now[name].starts_with(lines),
+                "kill {kill}: {name} reads differently"
+            );
         }
         before = now;
     }
-    assert!(before.values().all(|lines| lines.len() > 50), "hardly anything was appended");
+    assert!(
+        before.values().all(|lines| lines.len() > 50),
+        "hardly anything was appended"
+    );
     // At the end klog recovers for real, and Kafka takes that as it is.
     let manager = home_at(root.path()).open();
     manager.close().unwrap();

@@ -15,7 +15,13 @@ use crate::support::{fixture, tree};
 use crate::written::{home_at, write_all_kinds};
 
 fn open_kafka(dir: &Path, partition: &str, start: i64) -> KafkaLog {
-    let opening = Opening { clean: true, recovery_point: 0, start, now: NOW, settings: &[] };
+    let opening = Opening {
+        clean: true,
+        recovery_point: 0,
+        start,
+        now: NOW,
+        settings: &[],
+    };
     KafkaLog::open(dir, partition, &opening)
 }
 
@@ -33,24 +39,50 @@ fn whole_batches(slice: &[u8]) -> &[u8] {
 }
 
 fn compare_read(log: &Log, kafka: &KafkaLog, from: i64, max_bytes: usize, first_batch: FirstBatch) {
-    let what = format!("{} from {from} max {max_bytes} {first_batch:?}", log.partition());
+    let what = format!(
+        "{} from {from} max {max_bytes} {first_batch:?}",
+        log.partition()
+    );
     let mut buffer = vec![0; 1 << 20];
-    let klog = log.read(Offset(from), &mut buffer, &ReadOptions { max_bytes, first_batch });
+    let klog = log.read(
+        Offset(from),
+        &mut buffer,
+        &ReadOptions {
+            max_bytes,
+            first_batch,
+        },
+    );
     match kafka.read(from, max_bytes, first_batch == FirstBatch::Always) {
         Err(error) => {
             let name = error_name(&error);
-            assert_eq!(klog.unwrap_err().kind().name(), format!("KLOG_ERR_{name}"), "{what}");
+            assert_eq!(
+                klog.unwrap_err().kind().name(),
+                format!("KLOG_ERR_{name}"),
+                "{what}"
+            );
         }
         Ok(answer) => {
             let klog = klog.unwrap_or_else(|error| panic!("{what}: {error}, Kafka: {answer}"));
             let slice = unhex(field(&answer, "data"));
             let whole = whole_batches(&slice);
             assert_eq!(hex(&buffer[..klog.bytes]), hex(whole), "{what}");
-            assert_eq!(klog.is_first_larger, field(&answer, "incomplete") == "1", "{what}");
+            assert_eq!(
+                klog.is_first_larger,
+                field(&answer, "incomplete") == "1",
+                "{what}"
+            );
             if !whole.is_empty() {
                 let place = (klog.segment_base_offset.0, klog.position as i64);
-                assert_eq!(place, (number_of(&answer, "seg"), number_of(&answer, "pos")), "{what}");
-                assert_eq!(i64::from(klog.batches), number_of(&answer, "batches"), "{what}");
+                assert_eq!(
+                    place,
+                    (number_of(&answer, "seg"), number_of(&answer, "pos")),
+                    "{what}"
+                );
+                assert_eq!(
+                    i64::from(klog.batches),
+                    number_of(&answer, "batches"),
+                    "{what}"
+                );
                 assert_eq!(klog.first_offset.0, number_of(&answer, "first"), "{what}");
                 assert_eq!(klog.next_offset.0, number_of(&answer, "last") + 1, "{what}");
             }
@@ -59,15 +91,24 @@ fn compare_read(log: &Log, kafka: &KafkaLog, from: i64, max_bytes: usize, first_
 }
 
 fn compare_time(log: &Log, kafka: &KafkaLog, target: i64) {
-    let klog = log.offset_for_timestamp(TimeTarget::from_kafka(target).unwrap()).unwrap();
+    let klog = log
+        .offset_for_timestamp(TimeTarget::from_kafka(target).unwrap())
+        .unwrap();
     let said = klog.map_or_else(
         || "none".to_owned(),
         |r| {
-            let epoch = r.leader_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
+            let epoch = r
+                .leader_epoch
+                .map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
             format!("offset={} ts={} epoch={epoch}", r.offset, r.timestamp)
         },
     );
-    assert_eq!(said, kafka.timestamp(target), "{} time {target}", log.partition());
+    assert_eq!(
+        said,
+        kafka.timestamp(target),
+        "{} time {target}",
+        log.partition()
+    );
 }
 
 /// Random reads and look-ups of every log of a directory.
@@ -89,7 +130,11 @@ fn compare_all(home: &Home, random: &mut Random, tries: usize) {
                 4 => random.below(20_000),
                 _ => 1 << 20,
             };
-            let first = if random.once_in(3) { FirstBatch::IfItFits } else { FirstBatch::Always };
+            let first = if random.once_in(3) {
+                FirstBatch::IfItFits
+            } else {
+                FirstBatch::Always
+            };
             compare_read(&log, &kafka, from, max_bytes, first);
         }
         for target in times_of(&log, random, tries) {
@@ -130,7 +175,12 @@ fn klog_reads_what_kafka_reads_of_what_klog_wrote() {
 #[test]
 fn klog_reads_what_kafka_reads_of_brokers_directories() {
     let mut random = Random::from_env("klog_reads_what_kafka_reads_of_brokers_directories");
-    for name in ["kafka-4.4.0-mixed", "kafka-legacy", "kafka-4.4.0-broker", "kafka-3.9.1-clean"] {
+    for name in [
+        "kafka-4.4.0-mixed",
+        "kafka-legacy",
+        "kafka-4.4.0-broker",
+        "kafka-3.9.1-clean",
+    ] {
         let fixture = fixture::extract(name);
         compare_all(&Home::at(&fixture.dir), &mut random, 12);
     }

@@ -14,13 +14,18 @@ const TORN: [&str; 2] = ["kafka-4.4.0-torn", "kafka-4.4.0-torn-clean"];
 
 /// Takes partitions out of an unpacked archive.
 fn remove_partitions(fixture: &Fixture, goes: impl Fn(&str) -> bool) {
-    for partition in tree::partitions(&fixture.dir).iter().filter(|partition| goes(partition)) {
+    for partition in tree::partitions(&fixture.dir)
+        .iter()
+        .filter(|partition| goes(partition))
+    {
         fs::remove_dir_all(fixture.dir.join(partition)).unwrap();
     }
 }
 
 fn is_listed(archive: &str, partition: &str) -> bool {
-    fixture::deviating().iter().any(|entry| entry.covers(archive, partition))
+    fixture::deviating()
+        .iter()
+        .any(|entry| entry.covers(archive, partition))
 }
 
 /// A checkpoint as a set: Kafka writes entries in no order (D70).
@@ -36,19 +41,33 @@ fn checkpoint(dir: &Path, name: &str) -> Vec<String> {
 fn lasting_files(dir: &Path) -> Content {
     let mut files = partition_files(dir);
     let offset_of = |path: &Path, ending: &str| -> Option<i64> {
-        path.file_name()?.to_str()?.strip_suffix(ending)?.parse().ok()
+        path.file_name()?
+            .to_str()?
+            .strip_suffix(ending)?
+            .parse()
+            .ok()
     };
     let starts = checkpoint(dir, "log-start-offset-checkpoint");
     // KRaft's own log is not a log manager's: neither touches it.
-    for partition in tree::partitions(dir).into_iter().filter(|name| !name.starts_with("__cluster_metadata-"))
+    for partition in tree::partitions(dir)
+        .into_iter()
+        .filter(|name| !name.starts_with("__cluster_metadata-"))
     {
         let of = |ending: &str| -> Vec<i64> {
             let here = files.keys().filter(|path| path.starts_with(&partition));
             here.filter_map(|path| offset_of(path, ending)).collect()
         };
         let (bases, snapshots) = (of(".log"), of(".snapshot"));
-        let entry = format!("{} ", partition.rsplit_once('-').map(|(t, p)| format!("{t} {p}")).unwrap());
-        let start = starts.iter().find_map(|line| line.strip_prefix(&entry)?.parse().ok());
+        let entry = format!(
+            "{} ",
+            partition
+                .rsplit_once('-')
+                .map(|(t, p)| format!("{t} {p}"))
+                .unwrap()
+        );
+        let start = starts
+            .iter()
+            .find_map(|line| line.strip_prefix(&entry)?.parse().ok());
         let start: i64 = bases[0].max(start.unwrap_or(0));
         for offset in &snapshots {
             let is_newest = Some(offset) == snapshots.last() && Some(offset) >= bases.last();
@@ -77,12 +96,26 @@ fn klog_recovers_to_the_bytes_that_kafka_recovers_to() {
             continue;
         }
         assert!(kafka.unwrap().clean);
-        let differ = tree::differences(&lasting_files(&by_kafka.dir), &partition_files(&by_klog.dir));
-        assert_eq!(differ, [""; 0], "{archive}: by Kafka (left) and by klog (right)");
-        for name in ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"] {
-            assert_eq!(checkpoint(&by_klog.dir, name), checkpoint(&by_kafka.dir, name), "{archive}");
+        let differ = tree::differences(
+            &lasting_files(&by_kafka.dir),
+            &partition_files(&by_klog.dir),
+        );
+        assert_eq!(
+            differ, [""; 0],
+            "{archive}: by Kafka (left) and by klog (right)"
+        );
+        for name in [
+            "recovery-point-offset-checkpoint",
+            "log-start-offset-checkpoint",
+        ] {
+            assert_eq!(
+                checkpoint(&by_klog.dir, name),
+                checkpoint(&by_kafka.dir, name),
+                "{archive}"
+            );
         }
-        let marker = |fixture: &Fixture| fs::read(fixture.dir.join(".kafka_cleanshutdown")).unwrap();
+        let marker =
+            |fixture: &Fixture| fs::read(fixture.dir.join(".kafka_cleanshutdown")).unwrap();
         assert_eq!(marker(&by_klog), marker(&by_kafka), "{archive}");
     }
 }
@@ -94,7 +127,11 @@ fn kafka_loads_what_klog_left_of_the_deviating_partitions() {
         let fixture = fixture::extract(archive);
         command::recover(&fixture.dir);
         let text = ensure_same_dump(&fixture.dir);
-        let listed: Vec<&str> = text.partitions().into_iter().filter(|p| is_listed(archive, p)).collect();
+        let listed: Vec<&str> = text
+            .partitions()
+            .into_iter()
+            .filter(|p| is_listed(archive, p))
+            .collect();
         assert!(listed.len() > 15);
         // Alone, as logs that start at their end are not left alone by Kafka (state.md 6.6).
         remove_partitions(&fixture, |p| !is_listed(archive, p));
@@ -120,11 +157,19 @@ fn klog_answers_as_kafka_does_once_the_damage_is_mended_by_hand() {
         let state = |lines: &LogLines| {
             let lines = lines.with_last_producer_batches().without_snapshot_files();
             // A file that was put aside is there under its other name.
-            LogLines(lines.0.into_iter().filter(|line| line != "file partition.metadata.corrupt").collect())
+            LogLines(
+                lines
+                    .0
+                    .into_iter()
+                    .filter(|line| line != "file partition.metadata.corrupt")
+                    .collect(),
+            )
         };
         let differ: Vec<String> = mended
             .iter()
-            .filter_map(|partition| difference(&state(kafka.log(partition)), &state(klog.log(partition))))
+            .filter_map(|partition| {
+                difference(&state(kafka.log(partition)), &state(klog.log(partition)))
+            })
             .collect();
         assert!(differ.is_empty(), "{archive}: {}", differ.concat());
         assert!(mended.len() > 12, "{archive}: {mended:?}");
@@ -136,10 +181,17 @@ fn mend(dir: &Path, damage: &str) -> bool {
     let mut bases: Vec<i64> = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        bases.extend(name.strip_suffix(".log").and_then(|digits| digits.parse::<i64>().ok()));
+        bases.extend(
+            name.strip_suffix(".log")
+                .and_then(|digits| digits.parse::<i64>().ok()),
+        );
     }
     bases.sort_unstable();
-    let base = if damage.starts_with("old-") { bases[0] } else { *bases.last().unwrap() };
+    let base = if damage.starts_with("old-") {
+        bases[0]
+    } else {
+        *bases.last().unwrap()
+    };
     let file = |base: i64, ending: &str| dir.join(format!("{base:020}.{ending}"));
     let is_index = damage.contains("-index-") || damage.contains("-timeindex-");
     if damage.ends_with("-txnindex-garbage") || (is_index && damage != "active-index-empty") {
@@ -152,12 +204,18 @@ fn mend(dir: &Path, damage: &str) -> bool {
         let mut epochs: Vec<(i32, i64)> = Vec::new();
         for base in bases {
             for batch in raw::intact(&fs::read(file(base, "log")).unwrap()) {
-                if epochs.last().is_none_or(|(latest, _)| batch.leader_epoch > *latest) {
+                if epochs
+                    .last()
+                    .is_none_or(|(latest, _)| batch.leader_epoch > *latest)
+                {
                     epochs.push((batch.leader_epoch, batch.base));
                 }
             }
         }
-        let lines: String = epochs.iter().map(|(epoch, start)| format!("{epoch} {start}\n")).collect();
+        let lines: String = epochs
+            .iter()
+            .map(|(epoch, start)| format!("{epoch} {start}\n"))
+            .collect();
         let content = format!("0\n{}\n{lines}", epochs.len());
         fs::write(dir.join("leader-epoch-checkpoint"), content).unwrap();
     } else if damage.starts_with("metadata-") {

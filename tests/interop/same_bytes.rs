@@ -21,7 +21,13 @@ fn record_field(record: &Rec) -> String {
         .iter()
         .map(|(name, value)| format!("{}={}", hex(name.as_bytes()), bytes(value)))
         .collect();
-    format!("{}:{}:{}:{}", record.ts, bytes(&record.key), bytes(&record.value), headers.join(","))
+    format!(
+        "{}:{}:{}:{}",
+        record.ts,
+        bytes(&record.key),
+        bytes(&record.value),
+        headers.join(",")
+    )
 }
 
 #[test]
@@ -39,9 +45,21 @@ fn an_uncompressed_batch_has_the_bytes_of_kafkas() {
             base_offset: klog::types::Offset(base),
             leader_epoch: LeaderEpoch(random.between(-1, 5) as i32),
             log_append_time: append_time.map(TimestampMs),
-            producer_id: ProducerId(if with_producer { random.between(0, 1 << 40) } else { -1 }),
-            producer_epoch: if with_producer { random.between(0, 1 << 14) as i16 } else { -1 },
-            base_sequence: if with_producer { random.between(0, 1 << 30) as i32 } else { -1 },
+            producer_id: ProducerId(if with_producer {
+                random.between(0, 1 << 40)
+            } else {
+                -1
+            }),
+            producer_epoch: if with_producer {
+                random.between(0, 1 << 14) as i16
+            } else {
+                -1
+            },
+            base_sequence: if with_producer {
+                random.between(0, 1 << 30) as i32
+            } else {
+                -1
+            },
             transactional: with_producer && random.once_in(2),
             ..BatchOptions::default()
         };
@@ -49,7 +67,12 @@ fn an_uncompressed_batch_has_the_bytes_of_kafkas() {
             "batch".to_owned(),
             base.to_string(),
             "none".to_owned(),
-            if append_time.is_some() { "append" } else { "create" }.to_owned(),
+            if append_time.is_some() {
+                "append"
+            } else {
+                "create"
+            }
+            .to_owned(),
             append_time.unwrap_or(-1).to_string(),
             format!("producer={}", options.producer_id),
             format!("pepoch={}", options.producer_epoch),
@@ -60,7 +83,11 @@ fn an_uncompressed_batch_has_the_bytes_of_kafkas() {
         request.extend(records.iter().map(record_field));
         let request: Vec<&str> = request.iter().map(String::as_str).collect();
         let kafka = unhex(&referee().line(&request));
-        assert_eq!(hex(&batch(&records, &options)), hex(&kafka), "{records:?} {options:?}");
+        assert_eq!(
+            hex(&batch(&records, &options)),
+            hex(&kafka),
+            "{records:?} {options:?}"
+        );
     }
 }
 
@@ -76,19 +103,28 @@ struct Kind {
 const KINDS: [Kind; 6] = [
     Kind {
         name: "many entries, rolled by size",
-        settings: &[("index.interval.bytes", "100"), ("internal.segment.bytes", "9000")],
+        settings: &[
+            ("index.interval.bytes", "100"),
+            ("internal.segment.bytes", "9000"),
+        ],
         step_ms: 10,
         least_segments: 4,
     },
     Kind {
         name: "an entry for each batch, rolled by a full offset index",
-        settings: &[("index.interval.bytes", "0"), ("segment.index.bytes", "120")],
+        settings: &[
+            ("index.interval.bytes", "0"),
+            ("segment.index.bytes", "120"),
+        ],
         step_ms: 10,
         least_segments: 8,
     },
     Kind {
         name: "rolled by a full time index",
-        settings: &[("index.interval.bytes", "50"), ("segment.index.bytes", "61")],
+        settings: &[
+            ("index.interval.bytes", "50"),
+            ("segment.index.bytes", "61"),
+        ],
         step_ms: 10,
         least_segments: 8,
     },
@@ -108,7 +144,12 @@ const KINDS: [Kind; 6] = [
         step_ms: 300,
         least_segments: 4,
     },
-    Kind { name: "all defaults", settings: &[], step_ms: 500, least_segments: 1 },
+    Kind {
+        name: "all defaults",
+        settings: &[],
+        step_ms: 500,
+        least_segments: 1,
+    },
 ];
 
 /// klog's and Kafka's log in two directories.
@@ -119,9 +160,18 @@ struct Pair {
 
 impl Pair {
     fn open_kafka(&self, kind: &Kind, now: i64) -> KafkaLog {
-        let settings: Vec<(&str, String)> =
-            kind.settings.iter().map(|(k, v)| (*k, (*v).to_owned())).collect();
-        let opening = Opening { clean: true, recovery_point: 0, start: 0, now, settings: &settings };
+        let settings: Vec<(&str, String)> = kind
+            .settings
+            .iter()
+            .map(|(k, v)| (*k, (*v).to_owned()))
+            .collect();
+        let opening = Opening {
+            clean: true,
+            recovery_point: 0,
+            start: 0,
+            now,
+            settings: &settings,
+        };
         KafkaLog::open(self.by_kafka.path(), "t-0", &opening)
     }
 
@@ -131,7 +181,11 @@ impl Pair {
         let mut kafka = partition_files(self.by_kafka.path());
         let is_snapshot = |path: &Path| path.extension() == Some("snapshot".as_ref());
         kafka.retain(|path, _| !is_snapshot(path) || klog.contains_key(path));
-        assert_eq!(tree::differences(&klog, &kafka), [""; 0], "{what}: klog (left) and Kafka (right)");
+        assert_eq!(
+            tree::differences(&klog, &kafka),
+            [""; 0],
+            "{what}: klog (left) and Kafka (right)"
+        );
     }
 }
 
@@ -139,8 +193,14 @@ impl Pair {
 fn the_same_appends_and_rolls_make_the_same_files() {
     let mut random = Random::from_env("the_same_appends_and_rolls_make_the_same_files");
     for kind in &KINDS {
-        let home = kind.settings.iter().fold(Home::new(), |home, (key, value)| home.set(key, value));
-        let pair = Pair { home, by_kafka: tree::scratch() };
+        let home = kind
+            .settings
+            .iter()
+            .fold(Home::new(), |home, (key, value)| home.set(key, value));
+        let pair = Pair {
+            home,
+            by_kafka: tree::scratch(),
+        };
         let mut now = NOW;
         let mut epoch = 0;
         // The second opening goes on in the last segment, the third in what that left.
@@ -175,26 +235,50 @@ fn the_same_appends_and_rolls_make_the_same_files() {
                     ..AppendOptions::default()
                 };
                 // A producer's batch, which both keep but for offset, epoch and time.
-                let bytes = batch(&records, &BatchOptions { codec, ..BatchOptions::default() });
+                let bytes = batch(
+                    &records,
+                    &BatchOptions {
+                        codec,
+                        ..BatchOptions::default()
+                    },
+                );
                 let own = random.once_in(2);
                 let result = if own {
                     log.append(&mut builder(&records), &options).unwrap()
                 } else {
                     log.append_batches(&bytes, &options).unwrap()
                 };
-                assert_eq!(kafka.append(epoch, &bytes), result.first_offset.0, "{}", kind.name);
+                assert_eq!(
+                    kafka.append(epoch, &bytes),
+                    result.first_offset.0,
+                    "{}",
+                    kind.name
+                );
             }
             // Alike while open, as far as klog has written its indexes: the segments that are done.
             let text = kafka.text();
             assert_eq!(text.log("t-0").number("end"), log.end_offset().0);
-            let rolled: Vec<(i64, u64)> =
-                text.log("t-0").segments().iter().map(|s| (s.base, s.size)).collect();
-            assert_eq!(crate::support::engine::segments(&log), rolled, "{}: life {life}", kind.name);
+            let rolled: Vec<(i64, u64)> = text
+                .log("t-0")
+                .segments()
+                .iter()
+                .map(|s| (s.base, s.size))
+                .collect();
+            assert_eq!(
+                crate::support::engine::segments(&log),
+                rolled,
+                "{}: life {life}",
+                kind.name
+            );
             kafka.close();
             manager.close().unwrap();
             pair.ensure_alike(&format!("{}: life {life}", kind.name));
         }
         let segments = ensure_same_dump(&pair.home.dir).log("t-0").segments().len();
-        assert!(segments >= kind.least_segments, "{}: only {segments} segments", kind.name);
+        assert!(
+            segments >= kind.least_segments,
+            "{}: only {segments} segments",
+            kind.name
+        );
     }
 }

@@ -39,7 +39,10 @@ pub(crate) type Appended = Vec<(String, Vec<String>)>;
 fn create(manager: &Manager, topic: &str, partition: i32) -> Arc<Log> {
     let partition = TopicPartition::new(topic, partition);
     manager.log(&partition).unwrap_or_else(|_| {
-        let options = CreateOptions { topic_id: Some(Uuid::random().unwrap()), dir: None };
+        let options = CreateOptions {
+            topic_id: Some(Uuid::random().unwrap()),
+            dir: None,
+        };
         manager.get_or_create_log(&partition, &options).unwrap()
     })
 }
@@ -48,13 +51,20 @@ fn create(manager: &Manager, topic: &str, partition: i32) -> Arc<Log> {
 fn put(appended: &mut Appended, log: &Log, records: &[Rec], options: &AppendOptions) {
     let result = log.append(&mut builder(records), options).unwrap();
     let name = log.partition().to_string();
-    let at = appended.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-        appended.push((name, Vec::new()));
-        appended.len() - 1
-    });
+    let at = appended
+        .iter()
+        .position(|(known, _)| *known == name)
+        .unwrap_or_else(|| {
+            appended.push((name, Vec::new()));
+            appended.len() - 1
+        });
     for (record, offset) in records.iter().zip(result.first_offset.0..) {
         // With the log's time a record has that, whatever the producer said.
-        let timestamp = if result.log_append_time.is_some() { result.log_append_time.0 } else { record.ts };
+        let timestamp = if result.log_append_time.is_some() {
+            result.log_append_time.0
+        } else {
+            record.ts
+        };
         appended[at].1.push(record_line(offset, timestamp, record));
     }
 }
@@ -69,15 +79,30 @@ pub(crate) fn write_all_kinds(home: &Home, manager: &Manager, random: &mut Rando
             put(&mut appended, &log, &any_records(random), &usual);
         }
         // One that does not fit a codec's block, and one that packs well.
-        let large = |value: Vec<u8>| Rec { ts: NOW, key: None, value: Some(value), headers: Vec::new() };
-        put(&mut appended, &log, &[large(random.bytes(200_000)), large(vec![7; 300_000])], &usual);
+        let large = |value: Vec<u8>| Rec {
+            ts: NOW,
+            key: None,
+            value: Some(value),
+            headers: Vec::new(),
+        };
+        put(
+            &mut appended,
+            &log,
+            &[large(random.bytes(200_000)), large(vec![7; 300_000])],
+            &usual,
+        );
     }
     // Any codec in one log, whatever the topic says; partitions of one topic.
     for partition in [0, 1, 10] {
         let log = create(manager, "rolled", partition);
         for i in 0..120 {
             let codec = Codec::from_id((i % 5) as u8);
-            put(&mut appended, &log, &any_records(random), &AppendOptions { codec, ..usual });
+            put(
+                &mut appended,
+                &log,
+                &any_records(random),
+                &AppendOptions { codec, ..usual },
+            );
             if random.once_in(40) {
                 log.roll().unwrap();
             }
@@ -95,14 +120,27 @@ pub(crate) fn write_all_kinds(home: &Home, manager: &Manager, random: &mut Rando
         }
         put(&mut appended, &aged, &records, &usual);
         let codec = Codec::from_id(if i % 2 == 0 { 0 } else { 4 });
-        put(&mut appended, &stamped, &any_records(random), &AppendOptions { codec, ..usual });
+        put(
+            &mut appended,
+            &stamped,
+            &any_records(random),
+            &AppendOptions { codec, ..usual },
+        );
     }
     // Without a topic id; with several leader epochs, of which some wrote nothing.
     let epochs = log(manager, "epochs-2");
     let latest = epochs.info().latest_epoch.map_or(0, |epoch| epoch.0);
     for epoch in [0, 1, 1, 4, 9] {
         let leader_epoch = Some(LeaderEpoch(latest + epoch));
-        put(&mut appended, &epochs, &any_records(random), &AppendOptions { leader_epoch, ..usual });
+        put(
+            &mut appended,
+            &epochs,
+            &any_records(random),
+            &AppendOptions {
+                leader_epoch,
+                ..usual
+            },
+        );
     }
     create(manager, "never-written", 0);
     log(manager, "rolled-empty-0").roll().unwrap();
@@ -129,7 +167,10 @@ fn kafka_has_what_klog_wrote_and_closed() {
     assert!(text.head.contains(&"clean yes".to_owned()));
     ensure_has(&text, &appended);
     for (name, least) in [("rolled-0", 5), ("small-index-0", 5), ("aged-0", 3)] {
-        assert!(text.log(name).segments().len() >= least, "{name} was hardly rolled");
+        assert!(
+            text.log(name).segments().len() >= least,
+            "{name} was hardly rolled"
+        );
     }
 }
 

@@ -22,7 +22,9 @@ impl Text {
         for line in text.lines() {
             if let Some(rest) = line.strip_prefix("log ") {
                 let partition = rest.split(' ').next().unwrap_or(rest).to_owned();
-                parsed.logs.push((partition, LogLines(vec![line.to_owned()])));
+                parsed
+                    .logs
+                    .push((partition, LogLines(vec![line.to_owned()])));
             } else {
                 match parsed.logs.last_mut() {
                     Some((_, lines)) => lines.0.push(line.to_owned()),
@@ -34,15 +36,22 @@ impl Text {
     }
 
     pub(crate) fn partitions(&self) -> Vec<&str> {
-        self.logs.iter().map(|(partition, _)| partition.as_str()).collect()
+        self.logs
+            .iter()
+            .map(|(partition, _)| partition.as_str())
+            .collect()
     }
 
     pub(crate) fn log(&self, partition: &str) -> &LogLines {
-        self.get(partition).unwrap_or_else(|| panic!("no log {partition} in the text"))
+        self.get(partition)
+            .unwrap_or_else(|| panic!("no log {partition} in the text"))
     }
 
     pub(crate) fn get(&self, partition: &str) -> Option<&LogLines> {
-        self.logs.iter().find(|(name, _)| name == partition).map(|(_, lines)| lines)
+        self.logs
+            .iter()
+            .find(|(name, _)| name == partition)
+            .map(|(_, lines)| lines)
     }
 }
 
@@ -52,11 +61,15 @@ pub(crate) struct BatchLine(BTreeMap<String, String>);
 
 impl BatchLine {
     pub(crate) fn number(&self, key: &str) -> i64 {
-        self.text(key).parse().unwrap_or_else(|_| panic!("{key} is no number in {:?}", self.0))
+        self.text(key)
+            .parse()
+            .unwrap_or_else(|_| panic!("{key} is no number in {:?}", self.0))
     }
 
     pub(crate) fn text(&self, key: &str) -> &str {
-        self.0.get(key).unwrap_or_else(|| panic!("no {key} in {:?}", self.0))
+        self.0
+            .get(key)
+            .unwrap_or_else(|| panic!("no {key} in {:?}", self.0))
     }
 }
 
@@ -84,7 +97,9 @@ impl SegmentLines {
 
 fn fields(line: &str) -> BTreeMap<String, String> {
     let pairs = line.split(' ').filter_map(|word| word.split_once('='));
-    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    pairs
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 impl LogLines {
@@ -114,7 +129,11 @@ impl LogLines {
     /// Lines that begin with this word.
     pub(crate) fn starting(&self, word: &str) -> Vec<&str> {
         let front = format!("{word} ");
-        self.0.iter().filter(|line| line.starts_with(&front)).map(String::as_str).collect()
+        self.0
+            .iter()
+            .filter(|line| line.starts_with(&front))
+            .map(String::as_str)
+            .collect()
     }
 
     /// The same lines without those that begin with one of these words.
@@ -140,8 +159,11 @@ impl LogLines {
     #[must_use]
     pub(crate) fn with_last_producer_batches(&self) -> Self {
         let mut kept: Vec<String> = Vec::new();
-        let producer =
-            |line: &str| line.strip_prefix("pbatch ").and_then(|l| l.split(' ').next()).map(str::to_owned);
+        let producer = |line: &str| {
+            line.strip_prefix("pbatch ")
+                .and_then(|l| l.split(' ').next())
+                .map(str::to_owned)
+        };
         for line in &self.0 {
             let Some(id) = producer(line) else {
                 kept.push(line.clone());
@@ -188,7 +210,9 @@ impl LogLines {
             lines.extend(segment.index.iter().cloned());
             lines.extend(segment.content.iter().cloned());
         }
-        let state = self.without(&["log", "seg", "oi", "ti", "batch", "rec", "ctl", "bad", "rest"]);
+        let state = self.without(&[
+            "log", "seg", "oi", "ti", "batch", "rec", "ctl", "bad", "rest",
+        ]);
         lines.extend(state.0);
         Self(lines).with_field("segments", segments.len())
     }
@@ -199,9 +223,20 @@ pub(crate) fn difference(expected: &LogLines, found: &LogLines) -> Option<String
     if expected == found {
         return None;
     }
-    let same = expected.0.iter().zip(&found.0).take_while(|(a, b)| a == b).count();
-    let tail =
-        |lines: &[String]| lines.iter().skip(same).take(5).map(|l| format!("    {l}\n")).collect::<String>();
+    let same = expected
+        .0
+        .iter()
+        .zip(&found.0)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let tail = |lines: &[String]| {
+        lines
+            .iter()
+            .skip(same)
+            .take(5)
+            .map(|l| format!("    {l}\n"))
+            .collect::<String>()
+    };
     Some(format!(
         "{}: line {} differs\n  expected\n{}  found\n{}",
         expected.0[0],
@@ -219,7 +254,11 @@ pub(crate) fn record_line(offset: i64, timestamp: i64, record: &Rec) -> String {
         bytes_text(record.value.as_deref())
     );
     let header = |(key, value): &(String, Option<Vec<u8>>)| {
-        format!("{}:{}", bytes_text(Some(key.as_bytes())), bytes_text(value.as_deref()))
+        format!(
+            "{}:{}",
+            bytes_text(Some(key.as_bytes())),
+            bytes_text(value.as_deref())
+        )
     };
     if !record.headers.is_empty() {
         let headers: Vec<String> = record.headers.iter().map(header).collect();
@@ -245,5 +284,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 pub(crate) fn unhex(text: &str) -> Vec<u8> {
     let digits = text.trim().as_bytes();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }

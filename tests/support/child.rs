@@ -59,7 +59,9 @@ impl Worker {
 
     /// The next line that the child says for its parent.
     pub(crate) fn next_line(&mut self) -> String {
-        self.said.recv().unwrap_or_else(|_| panic!("the child ended by itself"))
+        self.said
+            .recv()
+            .unwrap_or_else(|_| panic!("the child ended by itself"))
     }
 
     /// Tells the child to end and waits for it.
@@ -83,5 +85,7 @@ pub(crate) fn say(line: &str) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
     // Nobody may be left to hear it.
-    let _ = out.write_all(format!("> {line}\n").as_bytes()).and_then(|()| out.flush());
+    let _ = out
+        .write_all(format!("> {line}\n").as_bytes())
+        .and_then(|()| out.flush());
 }

@@ -14,14 +14,21 @@ pub(crate) struct Run {
 
 /// Where the command is.
 pub(crate) fn binary() -> &'static str {
-    option_env!("CARGO_BIN_EXE_klog").unwrap_or_else(|| panic!("the klog command was not built: feature cli"))
+    option_env!("CARGO_BIN_EXE_klog")
+        .unwrap_or_else(|| panic!("the klog command was not built: feature cli"))
 }
 
 /// Runs `klog` with these arguments.
 pub(crate) fn klog<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Run {
-    let Output { status, stdout, stderr } = Command::new(binary()).args(args).output().unwrap();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(binary()).args(args).output().unwrap();
     Run {
-        code: status.code().unwrap_or_else(|| panic!("klog was ended by a signal: {status}")),
+        code: status
+            .code()
+            .unwrap_or_else(|| panic!("klog was ended by a signal: {status}")),
         stdout: String::from_utf8(stdout).unwrap(),
         stderr: String::from_utf8(stderr).unwrap(),
     }

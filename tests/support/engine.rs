@@ -39,7 +39,10 @@ impl Home {
         let root = tree::scratch();
         let dir = root.path().join("logs");
         fs::create_dir(&dir).unwrap();
-        Self { root: Some(root), ..Self::at(&dir) }
+        Self {
+            root: Some(root),
+            ..Self::at(&dir)
+        }
     }
 
     /// A directory that is there already.
@@ -60,7 +63,8 @@ impl Home {
 
     #[must_use]
     pub(crate) fn set_for(mut self, topic: &str, key: &str, value: impl ToString) -> Self {
-        self.settings.push((topic.to_owned(), key.to_owned(), value.to_string()));
+        self.settings
+            .push((topic.to_owned(), key.to_owned(), value.to_string()));
         self
     }
 
@@ -164,11 +168,17 @@ impl Home {
 
     /// The names in the directory of `t-0` with short numbers, those that wait for their removal apart.
     pub(crate) fn files(&self) -> Vec<String> {
-        self.names().into_iter().filter(|name| !name.ends_with(".deleted")).collect()
+        self.names()
+            .into_iter()
+            .filter(|name| !name.ends_with(".deleted"))
+            .collect()
     }
 
     pub(crate) fn retired_files(&self) -> Vec<String> {
-        self.names().into_iter().filter(|name| name.ends_with(".deleted")).collect()
+        self.names()
+            .into_iter()
+            .filter(|name| name.ends_with(".deleted"))
+            .collect()
     }
 
     fn names(&self) -> Vec<String> {
@@ -199,7 +209,11 @@ impl Home {
     pub(crate) fn dump_all(&self) -> String {
         let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
         let mut out = Vec::new();
-        let options = DumpOptions { only: None, config: self.config(), now: TimestampMs(0) };
+        let options = DumpOptions {
+            only: None,
+            config: self.config(),
+            now: TimestampMs(0),
+        };
         dump(&fs, &self.dir, &options, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -208,7 +222,9 @@ impl Home {
 /// `0.log` for `00000000000000000000.log`.
 fn short_name(name: &str) -> String {
     match name.split_once('.') {
-        Some((digits, rest)) if digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit()) => {
+        Some((digits, rest))
+            if digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             format!("{}.{rest}", digits.parse::<i64>().unwrap())
         }
         _ => name.to_owned(),
@@ -230,7 +246,12 @@ pub(crate) fn t0(manager: &Manager) -> Arc<Log> {
 }
 
 pub(crate) fn log(manager: &Manager, partition: &str) -> Arc<Log> {
-    manager.get_or_create_log(&parse_topic_partition(partition).unwrap(), &CreateOptions::default()).unwrap()
+    manager
+        .get_or_create_log(
+            &parse_topic_partition(partition).unwrap(),
+            &CreateOptions::default(),
+        )
+        .unwrap()
 }
 
 /// A record as the tests write it down.
@@ -244,7 +265,12 @@ pub(crate) struct Rec {
 
 /// A record with a time, a key and a value.
 pub(crate) fn rec(ts: i64, key: &str, value: &str) -> Rec {
-    Rec { ts, key: Some(key.into()), value: Some(value.into()), headers: Vec::new() }
+    Rec {
+        ts,
+        key: Some(key.into()),
+        value: Some(value.into()),
+        headers: Vec::new(),
+    }
 }
 
 impl Rec {
@@ -252,10 +278,15 @@ impl Rec {
         let headers: Vec<Header<'_>> = self
             .headers
             .iter()
-            .map(|(key, value)| Header { key: key.as_bytes(), value: value.as_deref() })
+            .map(|(key, value)| Header {
+                key: key.as_bytes(),
+                value: value.as_deref(),
+            })
             .collect();
         let (key, value) = (self.key.as_deref(), self.value.as_deref());
-        builder.push(TimestampMs(self.ts), key, value, headers.iter().copied()).unwrap();
+        builder
+            .push(TimestampMs(self.ts), key, value, headers.iter().copied())
+            .unwrap();
     }
 }
 
@@ -274,15 +305,23 @@ pub(crate) fn batch(records: &[Rec], options: &BatchOptions) -> Vec<u8> {
 
 /// `v2@o{a=1,b=2}`: one uncompressed batch of leader epoch 0 at base offset `o`.
 pub(crate) fn v2(base: i64, pairs: &[(&str, &str)]) -> Vec<u8> {
-    let records: Vec<Rec> = pairs.iter().map(|(key, value)| rec(NOW, key, value)).collect();
-    let options =
-        BatchOptions { base_offset: Offset(base), leader_epoch: LeaderEpoch(0), ..BatchOptions::default() };
+    let records: Vec<Rec> = pairs
+        .iter()
+        .map(|(key, value)| rec(NOW, key, value))
+        .collect();
+    let options = BatchOptions {
+        base_offset: Offset(base),
+        leader_epoch: LeaderEpoch(0),
+        ..BatchOptions::default()
+    };
     batch(&records, &options)
 }
 
 /// The batch of log.md 14: five records of 2-byte keys and values, 116 bytes, the last record with `max`.
 pub(crate) fn five(max: i64) -> Vec<Rec> {
-    (0..5).map(|i| rec(max, &format!("k{i}"), &format!("v{i}"))).collect()
+    (0..5)
+        .map(|i| rec(max, &format!("k{i}"), &format!("v{i}")))
+        .collect()
 }
 
 /// Appends records as one batch with leader epoch 0.
@@ -291,7 +330,10 @@ pub(crate) fn append(log: &Log, records: &[Rec]) -> AppendResult {
 }
 
 pub(crate) fn append_in_epoch(log: &Log, records: &[Rec], epoch: i32) -> AppendResult {
-    let options = AppendOptions { leader_epoch: Some(LeaderEpoch(epoch)), ..AppendOptions::default() };
+    let options = AppendOptions {
+        leader_epoch: Some(LeaderEpoch(epoch)),
+        ..AppendOptions::default()
+    };
     log.append(&mut builder(records), &options).unwrap()
 }
 
@@ -304,9 +346,16 @@ pub(crate) fn fill(log: &Log, n: i64) {
 }
 
 /// Reads whole batches from `start` on, as many as fit `max_bytes`, one at least.
-pub(crate) fn read(log: &Log, start: i64, max_bytes: usize) -> Result<(ReadResult, Vec<u8>), Error> {
+pub(crate) fn read(
+    log: &Log,
+    start: i64,
+    max_bytes: usize,
+) -> Result<(ReadResult, Vec<u8>), Error> {
     let mut buffer = vec![0; 1 << 20];
-    let options = ReadOptions { max_bytes, first_batch: FirstBatch::Always };
+    let options = ReadOptions {
+        max_bytes,
+        first_batch: FirstBatch::Always,
+    };
     let result = log.read(Offset(start), &mut buffer, &options)?;
     buffer.truncate(result.bytes);
     Ok((result, buffer))
@@ -326,22 +375,35 @@ pub(crate) fn scan(log: &Arc<Log>, start: i64) -> Vec<Result<(i64, String, Strin
 }
 
 fn step(cursor: &mut Cursor) -> Result<Vec<(i64, String, String)>, Error> {
-    let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or(b"null")).into_owned();
+    let text =
+        |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or(b"null")).into_owned();
     let records = cursor.next_records(1000)?;
-    Ok(records.iter().map(|r| (r.offset.0, text(r.key), text(r.value))).collect())
+    Ok(records
+        .iter()
+        .map(|r| (r.offset.0, text(r.key), text(r.value)))
+        .collect())
 }
 
 /// Offsets of all records that a cursor gives; each must be good.
 pub(crate) fn offsets(log: &Arc<Log>, start: i64) -> Vec<i64> {
-    scan(log, start).into_iter().map(|record| record.unwrap().0).collect()
+    scan(log, start)
+        .into_iter()
+        .map(|record| record.unwrap().0)
+        .collect()
 }
 
 /// Bases and sizes of the segments.
 pub(crate) fn segments(log: &Log) -> Vec<(i64, u64)> {
-    log.segment_list().iter().map(|s| (s.base_offset().0, s.size_bytes())).collect()
+    log.segment_list()
+        .iter()
+        .map(|s| (s.base_offset().0, s.size_bytes()))
+        .collect()
 }
 
 /// Leader epochs and where they begin.
 pub(crate) fn epochs(log: &Log) -> Vec<(i32, i64)> {
-    log.epochs().iter().map(|e| (e.epoch.0, e.start_offset.0)).collect()
+    log.epochs()
+        .iter()
+        .map(|e| (e.epoch.0, e.start_offset.0))
+        .collect()
 }

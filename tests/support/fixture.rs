@@ -35,8 +35,13 @@ pub(crate) fn folder() -> PathBuf {
 pub(crate) fn extract(name: &str) -> Fixture {
     let root = tree::scratch();
     let archive = fs::File::open(folder().join(format!("{name}.tar.gz"))).unwrap();
-    tar::Archive::new(GzDecoder::new(archive)).unpack(root.path()).unwrap();
-    Fixture { dir: root.path().join(name), _root: root }
+    tar::Archive::new(GzDecoder::new(archive))
+        .unpack(root.path())
+        .unwrap();
+    Fixture {
+        dir: root.path().join(name),
+        _root: root,
+    }
 }
 
 /// Kafka's canonical text of an archive.
@@ -82,11 +87,15 @@ pub(crate) fn damage_of(partition: &str) -> Option<&str> {
 
 pub(crate) fn deviating() -> Vec<Deviating> {
     let list = fs::read_to_string(folder().join("deviating.txt")).unwrap();
-    let lines = list.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let lines = list
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
     lines
         .map(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let [archive, pattern, rules] = fields[..] else { panic!("bad line of deviating.txt: {line}") };
+            let [archive, pattern, rules] = fields[..] else {
+                panic!("bad line of deviating.txt: {line}")
+            };
             Deviating {
                 archive: archive.to_owned(),
                 pattern: pattern.to_owned(),
@@ -100,8 +109,9 @@ fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((front, rest)) => name.strip_prefix(front).is_some_and(|behind| {
-            (0..=behind.len())
-                .any(|skipped| behind.is_char_boundary(skipped) && matches(rest, &behind[skipped..]))
+            (0..=behind.len()).any(|skipped| {
+                behind.is_char_boundary(skipped) && matches(rest, &behind[skipped..])
+            })
         }),
     }
 }

@@ -46,13 +46,22 @@ pub(crate) fn state_lines(segments: &[SegmentLines], end: i64) -> Vec<String> {
             }
         }
     }
-    let mut lines: Vec<String> =
-        epochs.iter().map(|(epoch, start)| format!("epoch {epoch} {start}")).collect();
+    let mut lines: Vec<String> = epochs
+        .iter()
+        .map(|(epoch, start)| format!("epoch {epoch} {start}"))
+        .collect();
     for (id, producer) in &producers {
-        let Producer { epoch, last, timestamp, coordinator_epoch, open_from } = producer;
+        let Producer {
+            epoch,
+            last,
+            timestamp,
+            coordinator_epoch,
+            open_from,
+        } = producer;
         let open = open_from.map_or_else(|| "-".to_owned(), |offset| offset.to_string());
-        let (sequence, offset, delta) =
-            last.map_or((-1, -1, 0), |l| (l.last_sequence, l.last_offset, l.offset_delta));
+        let (sequence, offset, delta) = last.map_or((-1, -1, 0), |l| {
+            (l.last_sequence, l.last_offset, l.offset_delta)
+        });
         lines.push(format!(
             "producer {id} epoch={epoch} last_seq={sequence} last_offset={offset} offset_delta={delta} ts={timestamp} \
              coordinator_epoch={coordinator_epoch} txn_first={open}"
@@ -68,20 +77,26 @@ pub(crate) fn state_lines(segments: &[SegmentLines], end: i64) -> Vec<String> {
         }
     }
     lines.extend(aborted);
-    let stable = producers.values().filter_map(|p| p.open_from).min().unwrap_or(end);
+    let stable = producers
+        .values()
+        .filter_map(|p| p.open_from)
+        .min()
+        .unwrap_or(end);
     lines.push(format!("lso {stable}"));
     lines
 }
 
 fn of<'a>(producers: &'a mut BTreeMap<i64, Producer>, batch: &BatchLine) -> &'a mut Producer {
     let epoch = batch.number("pepoch");
-    let producer = producers.entry(batch.number("producer")).or_insert(Producer {
-        epoch,
-        last: None,
-        timestamp: -1,
-        coordinator_epoch: -1,
-        open_from: None,
-    });
+    let producer = producers
+        .entry(batch.number("producer"))
+        .or_insert(Producer {
+            epoch,
+            last: None,
+            timestamp: -1,
+            coordinator_epoch: -1,
+            open_from: None,
+        });
     if producer.epoch != epoch {
         producer.epoch = epoch;
         producer.last = None;
@@ -120,7 +135,9 @@ fn markers(segment: &SegmentLines) -> Vec<Option<Marker>> {
         } else if let Some(rest) = line.strip_prefix("ctl ") {
             let (offset, rest) = rest.split_once(' ').unwrap();
             let field = |key: &str| {
-                rest.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('=')).map(str::to_owned)
+                rest.split(' ')
+                    .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+                    .map(str::to_owned)
             };
             let kind = field("type").unwrap();
             if kind == "commit" || kind == "abort" {
@@ -150,15 +167,26 @@ fn end_of_txn(
     if marker.commits {
         return None;
     }
-    let others = producers.iter().filter(|(other, _)| **other != id).filter_map(|(_, p)| p.open_from);
+    let others = producers
+        .iter()
+        .filter(|(other, _)| **other != id)
+        .filter_map(|(_, p)| p.open_from);
     let stable = others.min().unwrap_or(marker.offset + 1);
     let last = marker.offset;
-    Some(format!("aborted {segment} producer={id} first={first} last={last} lso={stable}"))
+    Some(format!(
+        "aborted {segment} producer={id} first={first} last={last} lso={stable}"
+    ))
 }
 
 /// The lines that [`state_lines`] tells, as a text has them.
 pub(crate) fn state_of(lines: &LogLines) -> Vec<String> {
     const TOLD: [&str; 5] = ["epoch", "producer", "pbatch", "aborted", "lso"];
     let is_told = |line: &&String| TOLD.contains(&line.split(' ').next().unwrap_or_default());
-    lines.with_last_producer_batches().0.iter().filter(is_told).cloned().collect()
+    lines
+        .with_last_producer_batches()
+        .0
+        .iter()
+        .filter(is_told)
+        .cloned()
+        .collect()
 }

@@ -12,7 +12,9 @@ impl Random {
     /// `make test-long` draws new seeds. Prints how to run the test again.
     pub(crate) fn from_env(test: &str) -> Self {
         let seed = match env::var("KLOG_SEED") {
-            Ok(text) => text.parse().unwrap_or_else(|_| panic!("KLOG_SEED={text} is not a number")),
+            Ok(text) => text
+                .parse()
+                .unwrap_or_else(|_| panic!("KLOG_SEED={text} is not a number")),
             Err(_) => 2026,
         };
         println!("{test}: run again with KLOG_SEED={seed}");
@@ -73,12 +75,18 @@ pub(crate) fn any_record(random: &mut Random) -> Rec {
         _ => NOW + random.between(-5000, 5000),
     };
     let names = ["", "trace", "trace", "größe", "a-longer-name-of-a-header"];
-    let headers = if random.once_in(3) { random.below(4) } else { 0 };
+    let headers = if random.once_in(3) {
+        random.below(4)
+    } else {
+        0
+    };
     Rec {
         ts,
         key: bytes(random, 20),
         value: bytes(random, 300),
-        headers: (0..headers).map(|_| ((*random.pick(&names)).to_owned(), bytes(random, 10))).collect(),
+        headers: (0..headers)
+            .map(|_| ((*random.pick(&names)).to_owned(), bytes(random, 10)))
+            .collect(),
     }
 }
 

@@ -35,8 +35,10 @@ pub(crate) fn batch_at(log: &[u8], position: u64) -> Option<RawBatch> {
     let size = 12 + i64::from(i32::from_be_bytes(number(bytes, 8)));
     let magic = bytes[16] as i8;
     let least = if magic >= 2 { 61 } else { 26 };
-    let bytes =
-        usize::try_from(size).ok().filter(|&size| size >= least).and_then(|size| bytes.get(..size))?;
+    let bytes = usize::try_from(size)
+        .ok()
+        .filter(|&size| size >= least)
+        .and_then(|size| bytes.get(..size))?;
     let offset = i64::from_be_bytes(number(bytes, 0));
     let common = RawBatch {
         position,
@@ -58,7 +60,11 @@ pub(crate) fn batch_at(log: &[u8], position: u64) -> Option<RawBatch> {
         }
     } else {
         RawBatch {
-            max_timestamp: if magic == 1 { i64::from_be_bytes(number(bytes, 18)) } else { -1 },
+            max_timestamp: if magic == 1 {
+                i64::from_be_bytes(number(bytes, 18))
+            } else {
+                -1
+            },
             crc_ok: u32::from_be_bytes(number(bytes, 12)) == crc32fast::hash(&bytes[16..]),
             ..common
         }
@@ -69,7 +75,8 @@ pub(crate) fn batch_at(log: &[u8], position: u64) -> Option<RawBatch> {
 pub(crate) fn intact_from(log: &[u8], position: u64, expected: i64) -> Vec<RawBatch> {
     let mut found: Vec<RawBatch> = Vec::new();
     let mut next = (position, expected);
-    while let Some(batch) = batch_at(log, next.0).filter(|b| b.crc_ok && b.base >= next.1 && b.last >= b.base)
+    while let Some(batch) =
+        batch_at(log, next.0).filter(|b| b.crc_ok && b.base >= next.1 && b.last >= b.base)
     {
         next = (batch.end(), batch.last + 1);
         found.push(batch);
@@ -113,12 +120,23 @@ pub(crate) fn recovered_index(batches: &[RawBatch], interval: u64) -> Vec<String
 pub(crate) fn is_sane_offset_index(index: &[u8], log: &[u8], base: i64) -> bool {
     let entries: Vec<(i64, i64)> = index
         .chunks_exact(8)
-        .map(|e| (i64::from(i32::from_be_bytes(number(e, 0))), i64::from(i32::from_be_bytes(number(e, 4)))))
+        .map(|e| {
+            (
+                i64::from(i32::from_be_bytes(number(e, 0))),
+                i64::from(i32::from_be_bytes(number(e, 4))),
+            )
+        })
         .collect();
     index.len().is_multiple_of(8)
-        && entries.iter().all(|e| e.0 >= 0 && e.1 >= 0 && (e.1 as usize) < log.len())
-        && entries.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1)
-        && entries.last().is_none_or(|e| batch_at(log, e.1 as u64).is_some_and(|b| b.last == base + e.0))
+        && entries
+            .iter()
+            .all(|e| e.0 >= 0 && e.1 >= 0 && (e.1 as usize) < log.len())
+        && entries
+            .windows(2)
+            .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1)
+        && entries
+            .last()
+            .is_none_or(|e| batch_at(log, e.1 as u64).is_some_and(|b| b.last == base + e.0))
 }
 
 /// Whether a time index may be believed (log.md W8): whole entries, times rising and offsets not falling, none only
@@ -126,11 +144,18 @@ pub(crate) fn is_sane_offset_index(index: &[u8], log: &[u8], base: i64) -> bool 
 pub(crate) fn is_sane_time_index(index: &[u8], log: &[u8], base: i64) -> bool {
     let entries: Vec<(i64, i64)> = index
         .chunks_exact(12)
-        .map(|e| (i64::from_be_bytes(number(e, 0)), base + i64::from(i32::from_be_bytes(number(e, 8)))))
+        .map(|e| {
+            (
+                i64::from_be_bytes(number(e, 0)),
+                base + i64::from(i32::from_be_bytes(number(e, 8))),
+            )
+        })
         .collect();
     let batches = intact(log);
     index.len().is_multiple_of(12)
-        && entries.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)
+        && entries
+            .windows(2)
+            .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)
         && match entries.last() {
             None => batches.first().is_none_or(|first| first.max_timestamp < 0),
             Some(last) => batches.iter().any(|b| (b.max_timestamp, b.last) == *last),

@@ -1,7 +1,10 @@
 //! Drives the referee (`tests/interop`): Kafka's own storage classes in a child process, one for each test binary that
 //! asks. Its README describes the commands.
 #![allow(dead_code, reason = "each test binary uses the part it needs")]
-#![allow(clippy::panic, reason = "a referee that cannot answer fails the test that asked")]
+#![allow(
+    clippy::panic,
+    reason = "a referee that cannot answer fails the test that asked"
+)]
 
 use std::env;
 use std::ffi::OsString;
@@ -40,7 +43,11 @@ impl Referee {
     pub(crate) fn start() -> Self {
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/target");
         let jar = target.join("klog-interop.jar");
-        assert!(jar.is_file(), "{} is missing: run `make interop` first", jar.display());
+        assert!(
+            jar.is_file(),
+            "{} is missing: run `make interop` first",
+            jar.display()
+        );
         let mut class_path = OsString::from(&jar);
         class_path.push(":");
         class_path.push(target.join("lib").join("*"));
@@ -53,11 +60,20 @@ impl Referee {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| {
-                panic!("cannot start {}: {error}; the referee needs Java 17", java().display())
+                panic!(
+                    "cannot start {}: {error}; the referee needs Java 17",
+                    java().display()
+                )
             });
         let requests = child.stdin.take();
-        let Some(answers) = child.stdout.take() else { panic!("the referee has no standard output") };
-        Self { child, requests, answers: BufReader::new(answers) }
+        let Some(answers) = child.stdout.take() else {
+            panic!("the referee has no standard output")
+        };
+        Self {
+            child,
+            requests,
+            answers: BufReader::new(answers),
+        }
     }
 
     /// Sends one request, the command first, and waits for its answer: the payload, or the text of the error.
@@ -66,9 +82,13 @@ impl Referee {
     /// If a field holds a tab or a line end, or the referee is gone.
     pub(crate) fn call(&mut self, fields: &[&str]) -> Result<String, String> {
         for field in fields {
-            assert!(!field.contains(['\t', '\n', '\r']), "not a field of a request: {field:?}");
+            assert!(
+                !field.contains(['\t', '\n', '\r']),
+                "not a field of a request: {field:?}"
+            );
         }
-        self.exchange(fields).unwrap_or_else(|error| panic!("the referee is gone at {fields:?}: {error}"))
+        self.exchange(fields)
+            .unwrap_or_else(|error| panic!("the referee is gone at {fields:?}: {error}"))
     }
 
     /// The canonical text of a data directory as Kafka loads it. The directory stays as it is.
@@ -111,18 +131,25 @@ impl Referee {
     }
 
     fn expect(&mut self, fields: &[&str]) -> String {
-        self.call(fields).unwrap_or_else(|error| panic!("the referee refuses {fields:?}: {error}"))
+        self.call(fields)
+            .unwrap_or_else(|error| panic!("the referee refuses {fields:?}: {error}"))
     }
 
     fn exchange(&mut self, fields: &[&str]) -> std::io::Result<Result<String, String>> {
-        let requests = self.requests.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        let requests = self
+            .requests
+            .as_mut()
+            .ok_or(std::io::ErrorKind::BrokenPipe)?;
         let mut request = fields.join("\t");
         request.push('\n');
         requests.write_all(request.as_bytes())?;
         requests.flush()?;
         let mut head = String::new();
         self.answers.read_line(&mut head)?;
-        let (kind, size) = head.trim_end().split_once(' ').ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        let (kind, size) = head
+            .trim_end()
+            .split_once(' ')
+            .ok_or(std::io::ErrorKind::UnexpectedEof)?;
         let size = size.parse::<usize>().map_err(std::io::Error::other)?;
         let mut payload = vec![0; size];
         self.answers.read_exact(&mut payload)?;
@@ -147,13 +174,20 @@ impl Drop for Referee {
 /// The name of the protocol error in an error's text, such as `OFFSET_OUT_OF_RANGE`. `UNKNOWN_SERVER_ERROR` stands for
 /// exceptions that have none; `-` for a mistake in the request.
 pub(crate) fn error_name(error: &str) -> &str {
-    error.lines().find_map(|line| line.strip_prefix("errors ")).unwrap_or("-")
+    error
+        .lines()
+        .find_map(|line| line.strip_prefix("errors "))
+        .unwrap_or("-")
 }
 
 fn text(path: &Path) -> &str {
-    path.to_str().unwrap_or_else(|| panic!("not UTF-8: {}", path.display()))
+    path.to_str()
+        .unwrap_or_else(|| panic!("not UTF-8: {}", path.display()))
 }
 
 fn java() -> PathBuf {
-    env::var_os("JAVA_HOME").map_or_else(|| PathBuf::from("java"), |home| Path::new(&home).join("bin/java"))
+    env::var_os("JAVA_HOME").map_or_else(
+        || PathBuf::from("java"),
+        |home| Path::new(&home).join("bin/java"),
+    )
 }

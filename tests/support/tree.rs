@@ -11,7 +11,12 @@ use tempfile::TempDir;
 pub(crate) fn scratch() -> TempDir {
     let shm = Path::new("/dev/shm");
     let builder = tempfile::Builder::new().prefix("klog-test-").to_owned();
-    if shm.is_dir() { builder.tempdir_in(shm) } else { builder.tempdir() }.unwrap()
+    if shm.is_dir() {
+        builder.tempdir_in(shm)
+    } else {
+        builder.tempdir()
+    }
+    .unwrap()
 }
 
 /// What is below a directory: relative path to content; `None` for a directory.
@@ -29,9 +34,15 @@ pub(crate) fn content(root: &Path) -> Content {
 /// Modification times of everything at and below a directory.
 pub(crate) fn times(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let mut found = BTreeMap::new();
-    found.insert(root.to_path_buf(), fs::metadata(root).unwrap().modified().unwrap());
+    found.insert(
+        root.to_path_buf(),
+        fs::metadata(root).unwrap().modified().unwrap(),
+    );
     walk(root, &mut |path, _| {
-        found.insert(path.to_path_buf(), fs::metadata(path).unwrap().modified().unwrap());
+        found.insert(
+            path.to_path_buf(),
+            fs::metadata(path).unwrap().modified().unwrap(),
+        );
     });
     found
 }
@@ -58,7 +69,12 @@ pub(crate) fn copy(from: &Path, to: &Path) {
         } else {
             fs::copy(&path, &target).unwrap();
             let modified = fs::metadata(&path).unwrap().modified().unwrap();
-            fs::File::options().write(true).open(&target).unwrap().set_modified(modified).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(&target)
+                .unwrap()
+                .set_modified(modified)
+                .unwrap();
         }
     }
 }
@@ -78,7 +94,11 @@ pub(crate) fn partitions(dir: &Path) -> Vec<String> {
 /// Where two trees differ, a line for each path; empty if they are alike.
 pub(crate) fn differences(left: &Content, right: &Content) -> Vec<String> {
     let mut found = Vec::new();
-    for path in left.keys().chain(right.keys()).collect::<std::collections::BTreeSet<_>>() {
+    for path in left
+        .keys()
+        .chain(right.keys())
+        .collect::<std::collections::BTreeSet<_>>()
+    {
         let text = path.display();
         match (left.get(path), right.get(path)) {
             (Some(_), None) => found.push(format!("{text}: only left")),

@@ -12,7 +12,10 @@ use super::args::ConfigArgs;
 
 /// The configuration that files and pairs make; pairs come after files. What is odd about it is said here, with the
 /// file's name where there is one.
-pub(crate) fn resolve(args: &ConfigArgs, named: Option<&TopicPartition>) -> Result<Arc<Resolved>, Failure> {
+pub(crate) fn resolve(
+    args: &ConfigArgs,
+    named: Option<&TopicPartition>,
+) -> Result<Arc<Resolved>, Failure> {
     let mut set = ConfigSet::broker();
     for path in &args.properties {
         let content = read_file(&RealFs, path)?.ok_or_else(|| {
@@ -21,7 +24,9 @@ pub(crate) fn resolve(args: &ConfigArgs, named: Option<&TopicPartition>) -> Resu
                 format!("the properties file {} does not exist", path.display()),
             )
         })?;
-        let warnings = set.load_properties(&content).map_err(|e| e.context(path.display()))?;
+        let warnings = set
+            .load_properties(&content)
+            .map_err(|e| e.context(path.display()))?;
         for warning in warnings {
             eprintln!("klog: {}: {warning}", path.display());
         }
@@ -29,7 +34,11 @@ pub(crate) fn resolve(args: &ConfigArgs, named: Option<&TopicPartition>) -> Resu
     for pair in &args.pairs {
         apply(&mut set, pair, named).map_err(Failure::Usage)?;
     }
-    for warning in set.warnings().iter().filter(|warning| warning.line.is_none()) {
+    for warning in set
+        .warnings()
+        .iter()
+        .filter(|warning| warning.line.is_none())
+    {
         eprintln!("klog: {warning}");
     }
     Ok(Arc::new(set.resolve().map_err(Failure::Usage)?))
@@ -37,7 +46,9 @@ pub(crate) fn resolve(args: &ConfigArgs, named: Option<&TopicPartition>) -> Resu
 
 fn apply(set: &mut ConfigSet, pair: &str, named: Option<&TopicPartition>) -> Result<(), Error> {
     let (key, value) = pair.split_once('=').ok_or_else(|| {
-        Error::invalid_argument(format!("--config {pair}: expected KEY=VALUE or TOPIC:KEY=VALUE"))
+        Error::invalid_argument(format!(
+            "--config {pair}: expected KEY=VALUE or TOPIC:KEY=VALUE"
+        ))
     })?;
     if let Some((topic, key)) = key.split_once(':') {
         return set.set_topic(topic, key, value);

@@ -75,7 +75,11 @@ fn dump_dir(
 ) -> std::result::Result<ExitCode, Failure> {
     let config = config_args::resolve(&args.config, partition)?;
     let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
-    let options = DumpOptions { only: partition.cloned(), config, now: TimestampMs(0) };
+    let options = DumpOptions {
+        only: partition.cloned(),
+        config,
+        now: TimestampMs(0),
+    };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let findings = dump(&fs, &args.dir, &options, &mut out)?;
     out.flush().map_err(|e| output_error(&e))?;
@@ -99,14 +103,20 @@ fn recover(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {
 /// Prints what loading found for a person; a failure among it is the command's. What is odd about the configuration was
 /// said when it was read.
 fn tell(findings: &[Finding]) -> ExitCode {
-    for finding in findings.iter().filter(|finding| finding.kind != FindingKind::Config) {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.kind != FindingKind::Config)
+    {
         let place = match &finding.partition {
             Some(partition) => partition.to_string(),
             None => finding.dir.display().to_string(),
         };
         eprintln!("klog: {}: {place}: {}", finding.kind.name(), finding.text);
     }
-    if findings.iter().any(|finding| finding.kind == FindingKind::Failed) {
+    if findings
+        .iter()
+        .any(|finding| finding.kind == FindingKind::Failed)
+    {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -116,6 +126,9 @@ fn tell(findings: &[Finding]) -> ExitCode {
 fn output_error(error: &std::io::Error) -> Error {
     match error.raw_os_error() {
         Some(_) => Error::from_io("write to", std::path::Path::new("standard output"), error),
-        None => Error::new(ErrorKind::KafkaStorage, format!("cannot write to standard output: {error}")),
+        None => Error::new(
+            ErrorKind::KafkaStorage,
+            format!("cannot write to standard output: {error}"),
+        ),
     }
 }

@@ -156,74 +156,124 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     let of = |scope: Scope, text: &'static str| {
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).map(move |line| {
-            let [key, value_type, default, min, max, marks @ ..] = &*line.split(' ').collect::<Vec<_>>()
-            else {
-                panic!("{line}")
-            };
-            Row {
-                scope,
-                key,
-                value_type,
-                default: match *default {
-                    "null" => None,
-                    "-" => Some(""),
-                    "max" => Some("9223372036854775807"),
-                    other => Some(other),
-                },
-                bounds: [*min, *max].map(|bound| (bound != "-").then_some(bound)),
-                dynamic: marks.contains(&"dyn"),
-                internal: marks.contains(&"internal"),
-            }
-        })
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .map(move |line| {
+                let [key, value_type, default, min, max, marks @ ..] =
+                    &*line.split(' ').collect::<Vec<_>>()
+                else {
+                    panic!("{line}")
+                };
+                Row {
+                    scope,
+                    key,
+                    value_type,
+                    default: match *default {
+                        "null" => None,
+                        "-" => Some(""),
+                        "max" => Some("9223372036854775807"),
+                        other => Some(other),
+                    },
+                    bounds: [*min, *max].map(|bound| (bound != "-").then_some(bound)),
+                    dynamic: marks.contains(&"dyn"),
+                    internal: marks.contains(&"internal"),
+                }
+            })
     };
-    of(Scope::Broker, BROKER).chain(of(Scope::Topic, TOPIC)).collect()
+    of(Scope::Broker, BROKER)
+        .chain(of(Scope::Topic, TOPIC))
+        .collect()
 }
 
 fn set(row: &Row, value: &str) -> crate::Result<()> {
-    let mut config = if row.scope == Scope::Broker { ConfigSet::broker() } else { ConfigSet::topic() };
+    let mut config = if row.scope == Scope::Broker {
+        ConfigSet::broker()
+    } else {
+        ConfigSet::topic()
+    };
     config.set(row.key, value)
 }
 
 #[test]
 fn every_key_has_the_type_default_and_marks_of_kafka() {
     let rows = rows();
-    assert_eq!(rows.iter().filter(|row| row.scope == Scope::Topic).count(), 38);
+    assert_eq!(
+        rows.iter().filter(|row| row.scope == Scope::Topic).count(),
+        38
+    );
     for row in &rows {
-        let found: Vec<_> =
-            describe_all().filter(|key| key.key == row.key && key.scope == row.scope).collect();
-        let [key] = &*found else { panic!("{} is described {} times", row.key, found.len()) };
+        let found: Vec<_> = describe_all()
+            .filter(|key| key.key == row.key && key.scope == row.scope)
+            .collect();
+        let [key] = &*found else {
+            panic!("{} is described {} times", row.key, found.len())
+        };
         assert_eq!(key.value_type.to_string(), row.value_type, "{}", row.key);
         assert_eq!(key.default.as_deref(), row.default, "{}", row.key);
-        assert_eq!((key.dynamic, key.internal), (row.dynamic, row.internal), "{}", row.key);
-        let config = if row.scope == Scope::Broker { ConfigSet::broker() } else { ConfigSet::topic() };
-        assert_eq!(config.get(row.key).unwrap().as_deref(), row.default, "{}", row.key);
+        assert_eq!(
+            (key.dynamic, key.internal),
+            (row.dynamic, row.internal),
+            "{}",
+            row.key
+        );
+        let config = if row.scope == Scope::Broker {
+            ConfigSet::broker()
+        } else {
+            ConfigSet::topic()
+        };
+        assert_eq!(
+            config.get(row.key).unwrap().as_deref(),
+            row.default,
+            "{}",
+            row.key
+        );
     }
     assert_eq!(describe_all().count(), rows.len());
 }
 
 #[test]
 fn numbers_are_accepted_up_to_their_bounds_and_refused_beyond() {
-    for row in rows().iter().filter(|row| matches!(row.value_type, "INT" | "LONG")) {
+    for row in rows()
+        .iter()
+        .filter(|row| matches!(row.value_type, "INT" | "LONG"))
+    {
         let of_type = match row.value_type {
             "INT" => (i128::from(i32::MIN), i128::from(i32::MAX)),
             _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
         };
-        let [min, max] = row.bounds.map(|bound| bound.map(|text| text.parse::<i128>().unwrap()));
+        let [min, max] = row
+            .bounds
+            .map(|bound| bound.map(|text| text.parse::<i128>().unwrap()));
         for good in [min.unwrap_or(of_type.0), max.unwrap_or(of_type.1)] {
             set(row, &good.to_string()).unwrap();
         }
         for (bad, text) in [
-            (min.map(|min| min - 1), min.map(|min| format!("Value must be at least {min}"))),
-            (max.map(|max| max + 1), max.map(|max| format!("Value must be no more than {max}"))),
-            (Some(of_type.0 - 1), Some(format!("Not a number of type {}", row.value_type))),
-            (Some(of_type.1 + 1), Some(format!("Not a number of type {}", row.value_type))),
+            (
+                min.map(|min| min - 1),
+                min.map(|min| format!("Value must be at least {min}")),
+            ),
+            (
+                max.map(|max| max + 1),
+                max.map(|max| format!("Value must be no more than {max}")),
+            ),
+            (
+                Some(of_type.0 - 1),
+                Some(format!("Not a number of type {}", row.value_type)),
+            ),
+            (
+                Some(of_type.1 + 1),
+                Some(format!("Not a number of type {}", row.value_type)),
+            ),
         ] {
-            let (Some(bad), Some(text)) = (bad, text) else { continue };
+            let (Some(bad), Some(text)) = (bad, text) else {
+                continue;
+            };
             let (bad, text) = match row.key {
-                "compression.gzip.level" if text.starts_with("Value") => {
-                    (bad, "Value must be between 1 and 9 or equal to -1".to_string())
-                }
+                "compression.gzip.level" if text.starts_with("Value") => (
+                    bad,
+                    "Value must be between 1 and 9 or equal to -1".to_string(),
+                ),
                 // The first number beyond a bound may be beyond the type too.
                 _ if bad < of_type.0 || bad > of_type.1 => {
                     (bad, format!("Not a number of type {}", row.value_type))
@@ -232,19 +282,28 @@ fn numbers_are_accepted_up_to_their_bounds_and_refused_beyond() {
             };
             let message = refusal(set(row, &bad.to_string()));
             let expect = format!("Invalid value {bad} for configuration {}: {text}", row.key);
-            assert!(message.starts_with(&expect), "{message} instead of {expect}");
+            assert!(
+                message.starts_with(&expect),
+                "{message} instead of {expect}"
+            );
         }
     }
 }
 
 #[test]
 fn a_share_is_accepted_up_to_its_bounds_and_refused_beyond() {
-    for row in rows().iter().filter(|row| row.value_type == "DOUBLE" && row.bounds[0].is_some()) {
-        let [min, max] = row.bounds.map(|bound| bound.unwrap().parse::<f64>().unwrap());
+    for row in rows()
+        .iter()
+        .filter(|row| row.value_type == "DOUBLE" && row.bounds[0].is_some())
+    {
+        let [min, max] = row
+            .bounds
+            .map(|bound| bound.unwrap().parse::<f64>().unwrap());
         set(row, &min.to_string()).unwrap();
         set(row, &max.to_string()).unwrap();
         assert!(
-            refusal(set(row, &(min - 0.001).to_string())).ends_with(&format!("Value must be at least {min}"))
+            refusal(set(row, &(min - 0.001).to_string()))
+                .ends_with(&format!("Value must be at least {min}"))
         );
         assert!(
             refusal(set(row, &(max + 0.001).to_string()))
@@ -259,7 +318,12 @@ fn every_default_obeys_its_own_rule_and_reads_back_from_its_text() {
         let default = row.default_value();
         check(row, &default).unwrap();
         if default != Value::Null {
-            assert_eq!(parse(row, &default.to_string()).unwrap().value, default, "{}", row.name);
+            assert_eq!(
+                parse(row, &default.to_string()).unwrap().value,
+                default,
+                "{}",
+                row.name
+            );
         }
     }
 }
@@ -269,9 +333,15 @@ fn every_default_obeys_its_own_rule_and_reads_back_from_its_text() {
 fn topic_defaults_are_those_of_the_broker_keys_they_come_from() {
     for topic_key in table(Scope::Topic) {
         for synonym in topic_key.synonyms {
-            assert!(find(Scope::Broker, synonym.key).is_some(), "{}", synonym.key);
+            assert!(
+                find(Scope::Broker, synonym.key).is_some(),
+                "{}",
+                synonym.key
+            );
         }
-        let Some(last) = topic_key.synonyms.last() else { continue };
+        let Some(last) = topic_key.synonyms.last() else {
+            continue;
+        };
         let expect = match find(Scope::Broker, last.key).unwrap().default_value() {
             Value::Int(number) if topic_key.value_type == ValueType::Long => {
                 Value::Long(i64::from(number) * last.factor)
@@ -287,7 +357,12 @@ fn topic_defaults_are_those_of_the_broker_keys_they_come_from() {
 fn the_first_broker_key_of_a_topic_key_is_dynamic_and_later_ones_are_not() {
     for topic_key in table(Scope::Topic) {
         for (index, synonym) in topic_key.synonyms.iter().enumerate() {
-            assert_eq!(find(Scope::Broker, synonym.key).unwrap().dynamic, index == 0, "{}", synonym.key);
+            assert_eq!(
+                find(Scope::Broker, synonym.key).unwrap().dynamic,
+                index == 0,
+                "{}",
+                synonym.key
+            );
         }
     }
 }
@@ -305,7 +380,10 @@ fn keys_are_described_by_number_until_there_are_no_more() {
 #[test]
 fn a_description_reads_as_lines() {
     let text = |scope, name: &str| {
-        describe_all().find(|key| key.scope == scope && key.key == name).unwrap().to_string()
+        describe_all()
+            .find(|key| key.scope == scope && key.key == name)
+            .unwrap()
+            .to_string()
     };
     assert_eq!(
         text(Scope::Topic, "retention.ms"),
@@ -319,7 +397,10 @@ fn a_description_reads_as_lines() {
          topic key: segment.ms\ndoc: Hours after which a segment is rolled, if log.roll.ms is not set.\n"
     );
     let stored = text(Scope::Topic, "min.insync.replicas");
-    assert!(stored.contains("\neffect: none, checked and kept\n"), "{stored}");
+    assert!(
+        stored.contains("\neffect: none, checked and kept\n"),
+        "{stored}"
+    );
 }
 
 /// config.md 2.2, 2.4, 2.5, 3, D79: what belongs to a cluster is kept without effect; the rest is used.

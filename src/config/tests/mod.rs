@@ -42,6 +42,10 @@ fn topic(pairs: &[(&str, &str)]) -> Result<LogConfig> {
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(result: Result<T>) -> String {
     let error = result.unwrap_err();
-    assert_eq!((error.kind(), error.kafka_code()), (ErrorKind::InvalidConfig, 40), "{error}");
+    assert_eq!(
+        (error.kind(), error.kafka_code()),
+        (ErrorKind::InvalidConfig, 40),
+        "{error}"
+    );
     error.message().to_string()
 }

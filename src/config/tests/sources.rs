@@ -23,18 +23,33 @@ fn an_unknown_key_is_an_error_that_names_the_nearest_one() {
             unknown(&mut broker, "log.retention.hour"),
             "log.retention.hour; the nearest known one is log.retention.hours",
         ),
-        (unknown(&mut broker, "log.dris"), "log.dris; the nearest known one is log.dirs"),
+        (
+            unknown(&mut broker, "log.dris"),
+            "log.dris; the nearest known one is log.dirs",
+        ),
         (
             unknown(&mut broker, "klog.verify.on-open"),
             "klog.verify.on-open; the nearest known one is klog.verify.on.open",
         ),
-        (unknown(&mut topic, "retention.mss"), "retention.mss; the nearest known one is retention.ms"),
-        (unknown(&mut topic, "cleanup_policy"), "cleanup_policy; the nearest known one is cleanup.policy"),
+        (
+            unknown(&mut topic, "retention.mss"),
+            "retention.mss; the nearest known one is retention.ms",
+        ),
+        (
+            unknown(&mut topic, "cleanup_policy"),
+            "cleanup_policy; the nearest known one is cleanup.policy",
+        ),
     ] {
         assert!(message.ends_with(expect), "{message} instead of {expect}");
     }
-    assert!(unknown(&mut topic, "x").starts_with("Unknown topic config name: x; the nearest known one is "));
-    assert!(unknown(&mut broker, &"log.segment.bytes".repeat(10_000)).contains("the nearest known one is "));
+    assert!(
+        unknown(&mut topic, "x")
+            .starts_with("Unknown topic config name: x; the nearest known one is ")
+    );
+    assert!(
+        unknown(&mut broker, &"log.segment.bytes".repeat(10_000))
+            .contains("the nearest known one is ")
+    );
     assert_eq!((broker, topic), (ConfigSet::broker(), ConfigSet::topic()));
 }
 
@@ -104,9 +119,25 @@ fn old_keys_are_ignored_with_one_warning() {
     );
     assert_eq!(config.get("zookeeper.connect").unwrap(), None);
     // The topic of an ignored override was given a configuration all the same.
-    assert!(config.resolve().unwrap().overrides_for("t").unwrap().is_empty());
-    config.set_topic("u", "message.downconversion.enable", "true").unwrap();
-    assert!(config.resolve().unwrap().overrides_for("u").unwrap().is_empty());
+    assert!(
+        config
+            .resolve()
+            .unwrap()
+            .overrides_for("t")
+            .unwrap()
+            .is_empty()
+    );
+    config
+        .set_topic("u", "message.downconversion.enable", "true")
+        .unwrap();
+    assert!(
+        config
+            .resolve()
+            .unwrap()
+            .overrides_for("u")
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// config.md 7: the whole list, by level.
@@ -124,17 +155,28 @@ fn every_old_key_is_known_as_one() {
         metadata.log.segment.min.bytes replica.lag.max.messages controller.message.queue.size \
         log.segment.bytes.per.topic log.roll.hours.per.topic log.retention.hours.per.topic \
         log.retention.bytes.per.topic log.flush.interval.ms.per.topic";
-    let topic = "message.format.version message.timestamp.difference.max.ms message.downconversion.enable";
+    let topic =
+        "message.format.version message.timestamp.difference.max.ms message.downconversion.enable";
     for (mut config, keys) in [(ConfigSet::broker(), broker), (ConfigSet::topic(), topic)] {
         let keys: Vec<_> = keys.split_ascii_whitespace().collect();
         for key in &keys {
             config.set(key, "whatever").unwrap();
         }
-        let warned: Vec<_> = config.warnings().iter().map(|warning| warning.key.as_str()).collect();
+        let warned: Vec<_> = config
+            .warnings()
+            .iter()
+            .map(|warning| warning.key.as_str())
+            .collect();
         assert_eq!(warned, keys);
     }
     // Names of 0.7 are nobody's.
-    assert_eq!(ConfigSet::broker().set("log.file.size", "1").unwrap_err().kind(), ErrorKind::UnknownConfig);
+    assert_eq!(
+        ConfigSet::broker()
+            .set("log.file.size", "1")
+            .unwrap_err()
+            .kind(),
+        ErrorKind::UnknownConfig
+    );
 }
 
 /// config.md 8.
@@ -159,14 +201,21 @@ fn keys_of_a_cluster_pass_without_a_word() {
     }
     assert_eq!(config, ConfigSet::broker());
     // At topic level they are unknown.
-    assert_eq!(ConfigSet::topic().set("node.id", "1").unwrap_err().kind(), ErrorKind::UnknownConfig);
+    assert_eq!(
+        ConfigSet::topic().set("node.id", "1").unwrap_err().kind(),
+        ErrorKind::UnknownConfig
+    );
     // What klog uses is checked although a pattern of section 8 would match it.
     for key in [
         "replica.high.watermark.checkpoint.interval.ms",
         "unclean.leader.election.enable",
         "remote.log.reader.threads",
     ] {
-        assert_eq!(config.set(key, "x").unwrap_err().kind(), ErrorKind::InvalidConfig, "{key}");
+        assert_eq!(
+            config.set(key, "x").unwrap_err().kind(),
+            ErrorKind::InvalidConfig,
+            "{key}"
+        );
     }
 }
 
@@ -250,12 +299,25 @@ fn an_error_in_a_text_names_its_line_and_leaves_the_set_as_it_was() {
 #[test]
 fn a_text_in_utf_8_is_read_as_java_reads_it_with_a_warning() {
     let mut config = ConfigSet::broker();
-    let warnings = config.load_properties("log.dirs=/\u{e9}\n".as_bytes()).unwrap();
-    assert_eq!(config.get("log.dirs").unwrap().as_deref(), Some("/\u{c3}\u{a9}"));
+    let warnings = config
+        .load_properties("log.dirs=/\u{e9}\n".as_bytes())
+        .unwrap();
+    assert_eq!(
+        config.get("log.dirs").unwrap().as_deref(),
+        Some("/\u{c3}\u{a9}")
+    );
     assert_eq!((warnings.len(), warnings[0].line), (1, Some(1)));
     let mut config = ConfigSet::broker();
-    assert_eq!(config.load_properties(b"log.dirs=/\xe9\nlog.dir=/\\u00e9\\u20ac\n").unwrap(), []);
-    assert_eq!(config.get("log.dir").unwrap().as_deref(), Some("/\u{e9}\u{20ac}"));
+    assert_eq!(
+        config
+            .load_properties(b"log.dirs=/\xe9\nlog.dir=/\\u00e9\\u20ac\n")
+            .unwrap(),
+        []
+    );
+    assert_eq!(
+        config.get("log.dir").unwrap().as_deref(),
+        Some("/\u{e9}\u{20ac}")
+    );
 }
 
 #[test]
@@ -267,7 +329,11 @@ fn overrides_need_a_broker_configuration_and_a_name_that_a_topic_may_have() {
             ErrorKind::InvalidTopic,
             "{name}"
         );
-        assert_eq!(config.manage_topic(name).unwrap_err().kind(), ErrorKind::InvalidTopic, "{name}");
+        assert_eq!(
+            config.manage_topic(name).unwrap_err().kind(),
+            ErrorKind::InvalidTopic,
+            "{name}"
+        );
     }
     let error = config.set_topic("t", "flush.mss", "1").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownConfig);
@@ -282,13 +348,27 @@ fn overrides_need_a_broker_configuration_and_a_name_that_a_topic_may_have() {
     );
     assert_eq!(config, ConfigSet::broker());
     let mut topic = ConfigSet::topic();
-    assert_eq!(topic.set_topic("t", "flush.ms", "1").unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert_eq!(topic.resolve().unwrap_err().kind(), ErrorKind::InvalidArgument);
-    assert_eq!(config.topic_overrides().unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(
+        topic.set_topic("t", "flush.ms", "1").unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        topic.resolve().unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        config.topic_overrides().unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
     // A topic's own text knows no topics.
-    let warnings = topic.load_properties(b"flush.ms=7\ntopic.t.flush.ms=8\n").unwrap();
+    let warnings = topic
+        .load_properties(b"flush.ms=7\ntopic.t.flush.ms=8\n")
+        .unwrap();
     assert_eq!(warnings.len(), 1);
-    assert_eq!(topic.topic_overrides().unwrap().get("flush.ms").as_deref(), Some("7"));
+    assert_eq!(
+        topic.topic_overrides().unwrap().get("flush.ms").as_deref(),
+        Some("7")
+    );
 }
 
 proptest! {

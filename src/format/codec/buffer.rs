@@ -9,7 +9,10 @@ pub(super) fn reserve(out: &mut Vec<u8>, count: usize) -> Result<()> {
 
 /// A failure to get `count` bytes of memory.
 pub(super) fn no_memory(count: usize) -> Error {
-    Error::new(ErrorKind::NoMemory, format!("no memory for {count} more bytes of records"))
+    Error::new(
+        ErrorKind::NoMemory,
+        format!("no memory for {count} more bytes of records"),
+    )
 }
 
 /// Appends `count` zeros to `out`, for a decoder to write over.
@@ -36,7 +39,11 @@ impl Pace {
 
     /// The pace for a stream of `compressed` bytes.
     pub(super) fn new(compressed: usize) -> Self {
-        Self { room: compressed.saturating_mul(Self::USUAL_RATIO).clamp(Self::MIN, Self::MAX) }
+        Self {
+            room: compressed
+                .saturating_mul(Self::USUAL_RATIO)
+                .clamp(Self::MIN, Self::MAX),
+        }
     }
 
     /// The room for the next step.
@@ -47,7 +54,11 @@ impl Pace {
     /// Takes notice of what a step yielded in the room it was given. The room shrinks too, so that streams of many
     /// small members or frames do not cost a large room for each.
     pub(super) fn stepped(&mut self, given: usize, produced: usize) {
-        let next = if produced == given { self.room * 2 } else { self.room / 2 };
+        let next = if produced == given {
+            self.room * 2
+        } else {
+            self.room / 2
+        };
         self.room = next.clamp(Self::MIN, Self::MAX);
     }
 }

@@ -91,7 +91,9 @@ impl Decompressor {
             return Ok(0);
         }
         let start = out.len();
-        let mut rest = input.get(input.len().saturating_sub(self.unread)..).unwrap_or_default();
+        let mut rest = input
+            .get(input.len().saturating_sub(self.unread)..)
+            .unwrap_or_default();
         let read = match &mut self.state {
             State::Ended => Ok(0),
             State::Failed(failure) => return Err(failure.clone()),
@@ -102,7 +104,9 @@ impl Decompressor {
             State::Snappy(state) => {
                 snappy::Reader::resume(&mut self.block, state, &mut rest).read_into(out, max)
             }
-            State::Lz4(state) => lz4::Reader::resume(&mut self.block, state, &mut rest).read_into(out, max),
+            State::Lz4(state) => {
+                lz4::Reader::resume(&mut self.block, state, &mut rest).read_into(out, max)
+            }
             State::Zstd(state) => zstd::Reader::resume(&mut self.zstd, state, &mut rest)
                 .and_then(|mut reader| reader.read_into(out, max)),
         };

@@ -38,14 +38,23 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn encode(&mut self, level: Option<i32>, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn encode(
+        &mut self,
+        level: Option<i32>,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let level = zlib_level(level);
         let deflate = match &mut self.deflate {
             Some((of, deflate)) if *of == level => {
                 deflate.reset();
                 deflate
             }
-            state => &mut state.insert((level, Compress::new(Compression::new(level), false))).1,
+            state => {
+                &mut state
+                    .insert((level, Compress::new(Compression::new(level), false)))
+                    .1
+            }
         };
         reserve(out, HEADER.len() + OUTPUT_STEP.min(input.len() + 64))?;
         out.extend_from_slice(&HEADER);
@@ -54,7 +63,10 @@ impl Encoder {
         loop {
             let before = deflate.total_in();
             let status = deflate.compress_vec(rest, out, FlushCompress::Finish);
-            take(&mut rest, crate::types::to_usize(deflate.total_in() - before));
+            take(
+                &mut rest,
+                crate::types::to_usize(deflate.total_in() - before),
+            );
             match status {
                 Ok(Status::StreamEnd) => break,
                 Ok(Status::Ok | Status::BufError) => reserve(out, OUTPUT_STEP.max(rest.len() / 4))?,
@@ -101,8 +113,16 @@ impl State {
     /// Reads the header of the first member.
     pub(super) fn begin(inflater: &mut Inflater, input: &mut &[u8]) -> Result<Self> {
         *input = after_header(input).map_err(|defect| corrupt(Codec::Gzip, defect))?;
-        inflater.inflate.get_or_insert_with(|| Decompress::new(false)).reset(false);
-        Ok(Self { pace: Pace::new(input.len()), crc: Hasher::new(), length: 0, ended: false })
+        inflater
+            .inflate
+            .get_or_insert_with(|| Decompress::new(false))
+            .reset(false);
+        Ok(Self {
+            pace: Pace::new(input.len()),
+            crc: Hasher::new(),
+            length: 0,
+            ended: false,
+        })
     }
 }
 
@@ -115,9 +135,19 @@ pub(super) struct Reader<'d, 'r, 'i> {
 }
 
 impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
-    pub(super) fn resume(inflater: &'d mut Inflater, state: &'d mut State, input: &'r mut &'i [u8]) -> Self {
-        let inflate = inflater.inflate.get_or_insert_with(|| Decompress::new(false));
-        Self { inflate, state, input }
+    pub(super) fn resume(
+        inflater: &'d mut Inflater,
+        state: &'d mut State,
+        input: &'r mut &'i [u8],
+    ) -> Self {
+        let inflate = inflater
+            .inflate
+            .get_or_insert_with(|| Decompress::new(false));
+        Self {
+            inflate,
+            state,
+            input,
+        }
     }
 
     pub(super) fn read_into(&mut self, out: &mut Vec<u8>, max: usize) -> Result<usize> {
@@ -141,7 +171,10 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
             .inflate
             .decompress(self.input, room, FlushDecompress::None)
             .map_err(|error| corrupt(Codec::Gzip, format_args!("{error}, in deflated data")))?;
-        take(self.input, crate::types::to_usize(self.inflate.total_in() - in_before));
+        take(
+            self.input,
+            crate::types::to_usize(self.inflate.total_in() - in_before),
+        );
         let produced = crate::types::to_usize(self.inflate.total_out() - out_before);
         out.truncate(start + produced);
         self.state.pace.stepped(given, produced);
@@ -172,7 +205,10 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         }
         let found = length_field(std::mem::take(&mut self.state.length));
         if length != found {
-            return Err(corrupt(Codec::Gzip, format_args!("{found} bytes where the trailer says {length}")));
+            return Err(corrupt(
+                Codec::Gzip,
+                format_args!("{found} bytes where the trailer says {length}"),
+            ));
         }
         match after_header(self.input) {
             Ok(data) if self.input.len() > IGNORED_TAIL => {

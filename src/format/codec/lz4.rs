@@ -10,7 +10,9 @@
 //! verified, what follows a frame is ignored) and stricter in others (no dependent blocks). Blocks are independent of
 //! one another and no larger than the frame's BD byte allows, so a block is decoded in one call.
 
-use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
+use lz4_flex::block::{
+    CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
+};
 use twox_hash::XxHash32;
 
 use super::block::Block;
@@ -115,7 +117,10 @@ impl Encoder {
 
 /// The scratch space fits every block.
 fn bug(error: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Bug, format!("lz4 cannot compress a block: {error}"))
+    Error::new(
+        ErrorKind::Bug,
+        format!("lz4 cannot compress a block: {error}"),
+    )
 }
 
 #[allow(clippy::cast_possible_truncation)] // the second lowest byte is what counts
@@ -143,7 +148,10 @@ impl State {
         let magic: [u8; 4] = take_array(&mut rest).ok_or_else(cut)?;
         if magic != MAGIC {
             let [a, b, c, d] = magic;
-            return Err(corrupt(Codec::Lz4, format_args!("it begins with {a:02x} {b:02x} {c:02x} {d:02x}")));
+            return Err(corrupt(
+                Codec::Lz4,
+                format_args!("it begins with {a:02x} {b:02x} {c:02x} {d:02x}"),
+            ));
         }
         let descriptor = rest;
         let [flg, bd] = take_array(&mut rest).ok_or_else(cut)?;
@@ -152,11 +160,14 @@ impl State {
             // Not compared with anything.
             take(&mut rest, 8).ok_or_else(cut)?;
         }
-        let descriptor = descriptor.get(..descriptor.len() - rest.len()).unwrap_or_default();
+        let descriptor = descriptor
+            .get(..descriptor.len() - rest.len())
+            .unwrap_or_default();
         let [checksum] = take_array(&mut rest).ok_or_else(cut)?;
         let found = header_checksum(descriptor);
         if header == Lz4Header::Checked && checksum != found {
-            let problem = format_args!("header checksum {found:#04x} where the frame says {checksum:#04x}");
+            let problem =
+                format_args!("header checksum {found:#04x} where the frame says {checksum:#04x}");
             return Err(corrupt(Codec::Lz4, problem));
         }
         *input = rest;
@@ -181,8 +192,16 @@ pub(super) struct Reader<'d, 'r, 'i> {
 }
 
 impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
-    pub(super) fn resume(block: &'d mut Block, state: &'d mut State, input: &'r mut &'i [u8]) -> Self {
-        Self { block, state, input }
+    pub(super) fn resume(
+        block: &'d mut Block,
+        state: &'d mut State,
+        input: &'r mut &'i [u8],
+    ) -> Self {
+        Self {
+            block,
+            state,
+            input,
+        }
     }
 
     pub(super) fn read_into(&mut self, out: &mut Vec<u8>, max: usize) -> Result<usize> {
@@ -216,14 +235,22 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         if size == 0 {
             return self.end_frame();
         }
-        let Some(size) = usize::try_from(size).ok().filter(|&size| size <= self.state.block_max) else {
-            let problem =
-                format_args!("a block of {size} bytes in a frame of blocks up to {}", self.state.block_max);
+        let Some(size) = usize::try_from(size)
+            .ok()
+            .filter(|&size| size <= self.state.block_max)
+        else {
+            let problem = format_args!(
+                "a block of {size} bytes in a frame of blocks up to {}",
+                self.state.block_max
+            );
             return Err(corrupt(Codec::Lz4, problem));
         };
         let mut rest = *self.input;
         let Some(bytes) = take(&mut rest, size) else {
-            let problem = format_args!("a block of {size} bytes where {} are left", self.input.len());
+            let problem = format_args!(
+                "a block of {size} bytes where {} are left",
+                self.input.len()
+            );
             return Err(corrupt(Codec::Lz4, problem));
         };
         if self.state.block_checksum {
@@ -261,7 +288,8 @@ fn check_block(bytes: &[u8], rest: &mut &[u8]) -> Result<()> {
     };
     let found = XxHash32::oneshot(0, bytes);
     if checksum != found {
-        let problem = format_args!("block checksum {found:#010x} where the frame says {checksum:#010x}");
+        let problem =
+            format_args!("block checksum {found:#010x} where the frame says {checksum:#010x}");
         return Err(corrupt(Codec::Lz4, problem));
     }
     Ok(())
@@ -269,7 +297,12 @@ fn check_block(bytes: &[u8], rest: &mut &[u8]) -> Result<()> {
 
 /// Refuses what Kafka refuses, and answers the size of the largest block.
 fn check_descriptor(flg: u8, bd: u8) -> Result<usize> {
-    let refuse = |what: &str| Err(corrupt(Codec::Lz4, format_args!("FLG {flg:#04x}, BD {bd:#04x}: {what}")));
+    let refuse = |what: &str| {
+        Err(corrupt(
+            Codec::Lz4,
+            format_args!("FLG {flg:#04x}, BD {bd:#04x}: {what}"),
+        ))
+    };
     if flg & FLG_RESERVED != 0 || bd & BD_RESERVED != 0 {
         return refuse("reserved bits or a dictionary");
     }

@@ -23,7 +23,9 @@ const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
 const MAGIC_HEAD: [u8; 4] = [0x82, b'S', b'N', b'A'];
 
 /// Version 1, compatible with version 1.
-const HEADER: [u8; 16] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1];
+const HEADER: [u8; 16] = [
+    0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1,
+];
 
 /// What a chunk holds at most, uncompressed.
 const CHUNK: usize = 32 * 1024;
@@ -47,7 +49,9 @@ impl Encoder {
         reserve(out, HEADER.len())?;
         out.extend_from_slice(&HEADER);
         for chunk in input.chunks(CHUNK) {
-            let length = encoder.compress(chunk, &mut self.scratch).map_err(|e| bug(&e))?;
+            let length = encoder
+                .compress(chunk, &mut self.scratch)
+                .map_err(|e| bug(&e))?;
             let block = self.scratch.get(..length).unwrap_or_default();
             let field = u32::try_from(length).map_err(|e| bug(&e))?;
             reserve(out, 4 + length)?;
@@ -60,7 +64,10 @@ impl Encoder {
 
 /// The scratch space fits every chunk.
 fn bug(error: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Bug, format!("snappy cannot compress a chunk: {error}"))
+    Error::new(
+        ErrorKind::Bug,
+        format!("snappy cannot compress a chunk: {error}"),
+    )
 }
 
 /// Where the reading of a stream stands: what the rest of the input is.
@@ -97,8 +104,16 @@ pub(super) struct Reader<'d, 'r, 'i> {
 }
 
 impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
-    pub(super) fn resume(block: &'d mut Block, state: &'d mut State, input: &'r mut &'i [u8]) -> Self {
-        Self { block, state, input }
+    pub(super) fn resume(
+        block: &'d mut Block,
+        state: &'d mut State,
+        input: &'r mut &'i [u8],
+    ) -> Self {
+        Self {
+            block,
+            state,
+            input,
+        }
     }
 
     pub(super) fn read_into(&mut self, out: &mut Vec<u8>, max: usize) -> Result<usize> {
@@ -107,7 +122,9 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
             if given > 0 {
                 return Ok(given);
             }
-            let Some(compressed) = self.next_block()? else { return Ok(0) };
+            let Some(compressed) = self.next_block()? else {
+                return Ok(0);
+            };
             let length = decoded_length(compressed)?;
             if length <= max {
                 decode(compressed, grow(out, length)?)?;
@@ -145,11 +162,17 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
                 continue;
             }
             let length = i32::from_be_bytes(head);
-            return match usize::try_from(length).ok().and_then(|length| take(self.input, length)) {
+            return match usize::try_from(length)
+                .ok()
+                .and_then(|length| take(self.input, length))
+            {
                 Some(chunk) => Ok(Some(chunk)),
                 None => Err(corrupt(
                     Codec::Snappy,
-                    format_args!("a chunk of {length} bytes where {} are left", self.input.len()),
+                    format_args!(
+                        "a chunk of {length} bytes where {} are left",
+                        self.input.len()
+                    ),
                 )),
             };
         }
@@ -158,11 +181,17 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
     /// Skips a header between chunks, where streams were put together. Unlike the first one's, its version counts.
     fn skip_header(&mut self) -> Result<()> {
         let [_, _, _, _, magic_tail @ ..] = MAGIC;
-        match (take_array(self.input), take_array(self.input).map(i32::from_be_bytes)) {
-            (Some(tail), Some(1..)) if tail == magic_tail && take(self.input, 4).is_some() => Ok(()),
-            _ => {
-                Err(corrupt(Codec::Snappy, "a header between chunks is cut off or not of version 1 or later"))
+        match (
+            take_array(self.input),
+            take_array(self.input).map(i32::from_be_bytes),
+        ) {
+            (Some(tail), Some(1..)) if tail == magic_tail && take(self.input, 4).is_some() => {
+                Ok(())
             }
+            _ => Err(corrupt(
+                Codec::Snappy,
+                "a header between chunks is cut off or not of version 1 or later",
+            )),
         }
     }
 }
@@ -182,5 +211,7 @@ fn decoded_length(compressed: &[u8]) -> Result<usize> {
 
 /// Decodes a block into `room`, which has its decompressed length.
 fn decode(compressed: &[u8], room: &mut [u8]) -> Result<usize> {
-    Decoder::new().decompress(compressed, room).map_err(|error| corrupt(Codec::Snappy, error))
+    Decoder::new()
+        .decompress(compressed, room)
+        .map_err(|error| corrupt(Codec::Snappy, error))
 }

@@ -5,8 +5,8 @@
 
 use ::zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use ::zstd::zstd_safe::{
-    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective, compress_bound,
-    get_error_name, is_error_kind,
+    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective,
+    compress_bound, get_error_name, is_error_kind,
 };
 
 use super::buffer::{Pace, grow, no_memory, reserve, take};
@@ -30,7 +30,12 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn encode(&mut self, level: Option<i32>, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn encode(
+        &mut self,
+        level: Option<i32>,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let level = level.unwrap_or(DEFAULT_LEVEL).clamp(LEVELS.0, LEVELS.1);
         let context = match self.context.take() {
             Some(context) => context,
@@ -38,7 +43,9 @@ impl Encoder {
         };
         let context = self.context.insert(context);
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        context.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
+        context
+            .set_parameter(CParameter::CompressionLevel(level))
+            .map_err(failed)?;
 
         // With room for the worst the library compresses in one pass and without a copy.
         reserve(out, compress_bound(input.len()))?;
@@ -60,8 +67,12 @@ impl Encoder {
 fn new_encoder() -> Result<CCtx<'static>> {
     let mut context = CCtx::try_create().ok_or_else(|| no_memory(CCtx::in_size()))?;
     // As Kafka's writer, which streams and so does not know the size.
-    context.set_parameter(CParameter::ContentSizeFlag(false)).map_err(failed)?;
-    context.set_parameter(CParameter::ChecksumFlag(false)).map_err(failed)?;
+    context
+        .set_parameter(CParameter::ContentSizeFlag(false))
+        .map_err(failed)?;
+    context
+        .set_parameter(CParameter::ChecksumFlag(false))
+        .map_err(failed)?;
     Ok(context)
 }
 
@@ -70,7 +81,10 @@ fn failed(code: ErrorCode) -> Error {
     if is_error_kind(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
         return no_memory(CCtx::in_size());
     }
-    Error::new(ErrorKind::Bug, format!("zstd failed: {}", get_error_name(code)))
+    Error::new(
+        ErrorKind::Bug,
+        format!("zstd failed: {}", get_error_name(code)),
+    )
 }
 
 /// The library's context for decompression, some 100 KB and its window.
@@ -82,7 +96,11 @@ pub(super) struct Context {
 impl Context {
     /// A context for a new stream. One that a large window has blown up is given back first.
     fn begin(&mut self) -> Result<&mut DCtx<'static>> {
-        let context = match self.context.take().filter(|context| context.sizeof() <= KEPT_BYTES) {
+        let context = match self
+            .context
+            .take()
+            .filter(|context| context.sizeof() <= KEPT_BYTES)
+        {
             Some(context) => context,
             None => new_decoder()?,
         };
@@ -107,13 +125,18 @@ pub(super) struct State {
 impl State {
     pub(super) fn begin(context: &mut Context, input: &[u8]) -> Result<Self> {
         context.begin()?;
-        Ok(Self { pace: Pace::new(input.len()), between_frames: true })
+        Ok(Self {
+            pace: Pace::new(input.len()),
+            between_frames: true,
+        })
     }
 }
 
 fn new_decoder() -> Result<DCtx<'static>> {
     let mut context = DCtx::try_create().ok_or_else(|| no_memory(DCtx::in_size()))?;
-    context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(failed)?;
+    context
+        .set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX))
+        .map_err(failed)?;
     Ok(context)
 }
 
@@ -131,8 +154,15 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         state: &'d mut State,
         input: &'r mut &'i [u8],
     ) -> Result<Self> {
-        let context = context.context.as_mut().ok_or_else(|| no_memory(DCtx::in_size()))?;
-        Ok(Self { context, state, input })
+        let context = context
+            .context
+            .as_mut()
+            .ok_or_else(|| no_memory(DCtx::in_size()))?;
+        Ok(Self {
+            context,
+            state,
+            input,
+        })
     }
 
     pub(super) fn read_into(&mut self, out: &mut Vec<u8>, max: usize) -> Result<usize> {
@@ -155,12 +185,15 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         let given = self.state.pace.room(max);
         let mut target = OutBuffer::around(grow(out, given)?);
         let mut source = InBuffer::around(self.input);
-        let missing = self.context.decompress_stream(&mut target, &mut source).map_err(|code| {
-            if is_error_kind(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
-                return no_memory(1 << WINDOW_LOG_MAX);
-            }
-            corrupt(Codec::Zstd, get_error_name(code))
-        })?;
+        let missing = self
+            .context
+            .decompress_stream(&mut target, &mut source)
+            .map_err(|code| {
+                if is_error_kind(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
+                    return no_memory(1 << WINDOW_LOG_MAX);
+                }
+                corrupt(Codec::Zstd, get_error_name(code))
+            })?;
         let (read, produced) = (source.pos(), target.pos());
         take(self.input, read);
         out.truncate(start + produced);

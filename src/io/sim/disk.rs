@@ -26,8 +26,17 @@ pub(super) type DirChange = Vec<(OsString, Option<Ino>)>;
 
 #[derive(Clone)]
 pub(super) enum Node {
-    File { content: Arc<Vec<u8>>, durable: Arc<Vec<u8>>, pending: Vec<FileChange>, modified: TimestampMs },
-    Dir { names: BTreeMap<OsString, Ino>, durable: BTreeMap<OsString, Ino>, pending: Vec<DirChange> },
+    File {
+        content: Arc<Vec<u8>>,
+        durable: Arc<Vec<u8>>,
+        pending: Vec<FileChange>,
+        modified: TimestampMs,
+    },
+    Dir {
+        names: BTreeMap<OsString, Ino>,
+        durable: BTreeMap<OsString, Ino>,
+        pending: Vec<DirChange>,
+    },
 }
 
 /// The whole disk; cloning it is cheap, contents are shared.
@@ -42,12 +51,24 @@ pub(super) struct Disk {
 
 impl Disk {
     pub(super) fn new() -> Self {
-        let root = Node::Dir { names: BTreeMap::new(), durable: BTreeMap::new(), pending: Vec::new() };
-        Self { nodes: BTreeMap::from([(ROOT, root)]), next_ino: ROOT + 1, locks: BTreeSet::new(), ticks: 0 }
+        let root = Node::Dir {
+            names: BTreeMap::new(),
+            durable: BTreeMap::new(),
+            pending: Vec::new(),
+        };
+        Self {
+            nodes: BTreeMap::from([(ROOT, root)]),
+            next_ino: ROOT + 1,
+            locks: BTreeSet::new(),
+            ticks: 0,
+        }
     }
 
     pub(super) fn without_locks(&self) -> Self {
-        Self { locks: BTreeSet::new(), ..self.clone() }
+        Self {
+            locks: BTreeSet::new(),
+            ..self.clone()
+        }
     }
 
     pub(super) fn lookup(&self, path: &Path) -> Option<Ino> {
@@ -67,8 +88,14 @@ impl Disk {
 
     fn parent<'p>(&self, path: &'p Path) -> Result<(Ino, &'p OsStr), i32> {
         let name = path.file_name().ok_or(libc::EINVAL)?;
-        let dir = self.lookup(path.parent().ok_or(libc::EINVAL)?).ok_or(libc::ENOENT)?;
-        if self.is_dir(dir) { Ok((dir, name)) } else { Err(libc::ENOTDIR) }
+        let dir = self
+            .lookup(path.parent().ok_or(libc::EINVAL)?)
+            .ok_or(libc::ENOENT)?;
+        if self.is_dir(dir) {
+            Ok((dir, name))
+        } else {
+            Err(libc::ENOTDIR)
+        }
     }
 
     pub(super) fn is_dir(&self, ino: Ino) -> bool {
@@ -100,12 +127,21 @@ impl Disk {
         let empty = Arc::new(Vec::new());
         self.add(
             path,
-            Node::File { content: Arc::clone(&empty), durable: empty, pending: Vec::new(), modified },
+            Node::File {
+                content: Arc::clone(&empty),
+                durable: empty,
+                pending: Vec::new(),
+                modified,
+            },
         )
     }
 
     pub(super) fn create_dir(&mut self, path: &Path) -> Result<(), i32> {
-        let node = Node::Dir { names: BTreeMap::new(), durable: BTreeMap::new(), pending: Vec::new() };
+        let node = Node::Dir {
+            names: BTreeMap::new(),
+            durable: BTreeMap::new(),
+            pending: Vec::new(),
+        };
         self.add(path, node).map(|_| ())
     }
 
@@ -122,7 +158,10 @@ impl Disk {
         }
         let (from_dir, from_name) = self.parent(from)?;
         let (to_dir, to_name) = self.parent(to)?;
-        let (gone, come) = ((from_name.to_owned(), None), (to_name.to_owned(), Some(ino)));
+        let (gone, come) = (
+            (from_name.to_owned(), None),
+            (to_name.to_owned(), Some(ino)),
+        );
         if from_dir == to_dir {
             self.change_names(from_dir, vec![gone, come]);
         } else {
@@ -151,16 +190,35 @@ impl Disk {
         let Some(Node::Dir { names, .. }) = self.nodes.get(&ino) else {
             return Err(libc::ENOTDIR);
         };
-        let kind = |ino: &Ino| if self.is_dir(*ino) { EntryKind::Dir } else { EntryKind::File };
-        Ok(names.iter().map(|(name, ino)| DirEntry { name: name.clone(), kind: kind(ino) }).collect())
+        let kind = |ino: &Ino| {
+            if self.is_dir(*ino) {
+                EntryKind::Dir
+            } else {
+                EntryKind::File
+            }
+        };
+        Ok(names
+            .iter()
+            .map(|(name, ino)| DirEntry {
+                name: name.clone(),
+                kind: kind(ino),
+            })
+            .collect())
     }
 
     pub(super) fn stat(&self, ino: Ino) -> Stat {
         let (kind, len, modified) = match self.nodes.get(&ino) {
-            Some(Node::File { content, modified, .. }) => (EntryKind::File, content.len() as u64, *modified),
+            Some(Node::File {
+                content, modified, ..
+            }) => (EntryKind::File, content.len() as u64, *modified),
             _ => (EntryKind::Dir, 0, TimestampMs(0)),
         };
-        Stat { kind, len, modified, identity: (1, ino) }
+        Stat {
+            kind,
+            len,
+            modified,
+            identity: (1, ino),
+        }
     }
 
     fn tick(&mut self) -> TimestampMs {
@@ -180,8 +238,17 @@ impl Disk {
         if bytes.is_empty() {
             return;
         }
-        if let Some(Node::File { content, pending, modified, .. }) = self.nodes.get_mut(&ino) {
-            let change = FileChange::Write { position: to_usize(position), bytes: bytes.into() };
+        if let Some(Node::File {
+            content,
+            pending,
+            modified,
+            ..
+        }) = self.nodes.get_mut(&ino)
+        {
+            let change = FileChange::Write {
+                position: to_usize(position),
+                bytes: bytes.into(),
+            };
             change.apply(Arc::make_mut(content));
             pending.push(change);
             *modified = now;
@@ -190,7 +257,13 @@ impl Disk {
 
     pub(super) fn set_len(&mut self, ino: Ino, len: usize) {
         let now = self.tick();
-        if let Some(Node::File { content, pending, modified, .. }) = self.nodes.get_mut(&ino) {
+        if let Some(Node::File {
+            content,
+            pending,
+            modified,
+            ..
+        }) = self.nodes.get_mut(&ino)
+        {
             let change = FileChange::SetLen(len);
             change.apply(Arc::make_mut(content));
             pending.push(change);
@@ -205,7 +278,13 @@ impl Disk {
     }
 
     pub(super) fn sync_file(&mut self, ino: Ino) {
-        if let Some(Node::File { content, durable, pending, .. }) = self.nodes.get_mut(&ino) {
+        if let Some(Node::File {
+            content,
+            durable,
+            pending,
+            ..
+        }) = self.nodes.get_mut(&ino)
+        {
             *durable = Arc::clone(content);
             pending.clear();
         }
@@ -214,7 +293,11 @@ impl Disk {
     pub(super) fn sync_dir(&mut self, dir: &Path) -> Result<(), i32> {
         let ino = self.lookup(dir).ok_or(libc::ENOENT)?;
         match self.nodes.get_mut(&ino) {
-            Some(Node::Dir { names, durable, pending }) => {
+            Some(Node::Dir {
+                names,
+                durable,
+                pending,
+            }) => {
                 durable.clone_from(names);
                 pending.clear();
                 Ok(())
@@ -226,11 +309,20 @@ impl Disk {
     pub(super) fn sync_all(&mut self) {
         for node in self.nodes.values_mut() {
             match node {
-                Node::File { content, durable, pending, .. } => {
+                Node::File {
+                    content,
+                    durable,
+                    pending,
+                    ..
+                } => {
                     *durable = Arc::clone(content);
                     pending.clear();
                 }
-                Node::Dir { names, durable, pending } => {
+                Node::Dir {
+                    names,
+                    durable,
+                    pending,
+                } => {
                     durable.clone_from(names);
                     pending.clear();
                 }
@@ -245,7 +337,10 @@ impl Disk {
             Node::File { .. } => None,
         });
         let named: BTreeSet<Ino> = names.flatten().copied().collect();
-        named.into_iter().map(|ino| self.content(ino).len() as u64).sum()
+        named
+            .into_iter()
+            .map(|ino| self.content(ino).len() as u64)
+            .sum()
     }
 
     pub(super) fn take_lock(&mut self, path: &Path) -> bool {
@@ -261,7 +356,9 @@ impl Disk {
         let mut todo = vec![dir.to_path_buf()];
         while let Some(at) = todo.pop() {
             match self.lookup(&at).and_then(|ino| self.nodes.get(&ino)) {
-                Some(Node::Dir { names, .. }) => todo.extend(names.keys().map(|name| at.join(name))),
+                Some(Node::Dir { names, .. }) => {
+                    todo.extend(names.keys().map(|name| at.join(name)));
+                }
                 Some(Node::File { content, .. }) => found.push((at, content.as_ref().clone())),
                 None => {}
             }

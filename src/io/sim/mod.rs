@@ -90,7 +90,14 @@ impl Fault {
     /// The next operation of `kind` on a path with `path_part` fails once with `errno`.
     #[must_use]
     pub fn once(kind: OpKind, path_part: &str, errno: i32) -> Self {
-        Self { kind: Some(kind), path_part: path_part.to_owned(), skip: 0, times: 1, errno, stored_bytes: 0 }
+        Self {
+            kind: Some(kind),
+            path_part: path_part.to_owned(),
+            skip: 0,
+            times: 1,
+            errno,
+            stored_bytes: 0,
+        }
     }
 }
 
@@ -158,7 +165,9 @@ impl SimFs {
             trace: None,
             snapshots: None,
         };
-        Self { shared: Arc::new(Mutex::new(shared)) }
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+        }
     }
 
     /// The disk as it is found after the power failed now and came back. What was synced is there; what was not is
@@ -235,7 +244,12 @@ impl SimFs {
 
 impl Shared {
     /// Counts an operation and lets it fail if it is due to; a failing write says how many bytes it stores first.
-    fn before(&mut self, kind: OpKind, path: &Path, bytes: usize) -> std::result::Result<(), (Error, usize)> {
+    fn before(
+        &mut self,
+        kind: OpKind,
+        path: &Path,
+        bytes: usize,
+    ) -> std::result::Result<(), (Error, usize)> {
         if !self.powered {
             return Err((os_error("use", path, libc::EIO), 0));
         }
@@ -259,7 +273,11 @@ impl Shared {
             _ => {}
         }
         if let Some(trace) = &mut self.trace {
-            trace.push(Op { kind, path: path.to_path_buf(), bytes });
+            trace.push(Op {
+                kind,
+                path: path.to_path_buf(),
+                bytes,
+            });
         }
         for fault in &mut self.faults {
             let matches = fault.kind.is_none_or(|k| k == kind)
@@ -272,8 +290,13 @@ impl Shared {
                 fault.skip -= 1;
                 continue;
             }
-            fault.times = if fault.times == u64::MAX { u64::MAX } else { fault.times - 1 };
-            let opens = kind == OpKind::SyncDir && matches!(fault.errno, libc::EMFILE | libc::ENFILE);
+            fault.times = if fault.times == u64::MAX {
+                u64::MAX
+            } else {
+                fault.times - 1
+            };
+            let opens =
+                kind == OpKind::SyncDir && matches!(fault.errno, libc::EMFILE | libc::ENFILE);
             let error = match kind {
                 // A directory is opened to be synced, and that alone can lack descriptors.
                 OpKind::Sync | OpKind::SyncDir if !opens => {
@@ -300,81 +323,121 @@ impl FileSystem for SimFs {
         let mut shared = self.shared.lock();
         let existing = shared.disk.lookup(path);
         let changes = match (existing, mode) {
-            (Some(_), OpenMode::Truncate) | (None, OpenMode::Create | OpenMode::Truncate) => OpKind::Create,
+            (Some(_), OpenMode::Truncate) | (None, OpenMode::Create | OpenMode::Truncate) => {
+                OpKind::Create
+            }
             _ => OpKind::Open,
         };
         shared.check(changes, path)?;
         let ino = match existing {
-            Some(ino) if shared.disk.is_dir(ino) => return Err(os_error("open", path, libc::EISDIR)),
+            Some(ino) if shared.disk.is_dir(ino) => {
+                return Err(os_error("open", path, libc::EISDIR));
+            }
             Some(ino) => {
                 if mode == OpenMode::Truncate {
                     shared.disk.set_len(ino, 0);
                 }
                 ino
             }
-            None if changes == OpKind::Create => {
-                shared.disk.create_file(path).map_err(|errno| os_error("create", path, errno))?
-            }
+            None if changes == OpKind::Create => shared
+                .disk
+                .create_file(path)
+                .map_err(|errno| os_error("create", path, errno))?,
             None => return Err(os_error("open", path, libc::ENOENT)),
         };
-        Ok(Arc::new(SimFile { fs: self.clone(), ino, path: path.to_path_buf() }))
+        Ok(Arc::new(SimFile {
+            fs: self.clone(),
+            ino,
+            path: path.to_path_buf(),
+        }))
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
         let mut shared = self.shared.lock();
-        if shared.disk.lookup(path).is_some_and(|ino| shared.disk.is_dir(ino)) {
+        if shared
+            .disk
+            .lookup(path)
+            .is_some_and(|ino| shared.disk.is_dir(ino))
+        {
             return Ok(());
         }
         shared.check(OpKind::CreateDir, path)?;
-        shared.disk.create_dir(path).map_err(|errno| os_error("create directory", path, errno))
+        shared
+            .disk
+            .create_dir(path)
+            .map_err(|errno| os_error("create directory", path, errno))
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
         let mut shared = self.shared.lock();
         shared.check(OpKind::Look, dir)?;
-        shared.disk.list(dir).map_err(|errno| os_error("list", dir, errno))
+        shared
+            .disk
+            .list(dir)
+            .map_err(|errno| os_error("list", dir, errno))
     }
 
     fn stat(&self, path: &Path) -> Result<Stat> {
         let mut shared = self.shared.lock();
         shared.check(OpKind::Look, path)?;
-        let ino = shared.disk.lookup(path).ok_or_else(|| os_error("stat", path, libc::ENOENT))?;
+        let ino = shared
+            .disk
+            .lookup(path)
+            .ok_or_else(|| os_error("stat", path, libc::ENOENT))?;
         Ok(shared.disk.stat(ino))
     }
 
     fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
         let shared = self.shared.lock();
-        shared.disk.lookup(path).ok_or_else(|| os_error("resolve", path, libc::ENOENT))?;
+        shared
+            .disk
+            .lookup(path)
+            .ok_or_else(|| os_error("resolve", path, libc::ENOENT))?;
         Ok(path.components().collect())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut shared = self.shared.lock();
         shared.check(OpKind::Rename, from)?;
-        shared.disk.rename(from, to).map_err(|errno| os_error("rename", from, errno))
+        shared
+            .disk
+            .rename(from, to)
+            .map_err(|errno| os_error("rename", from, errno))
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
         let mut shared = self.shared.lock();
         shared.check(OpKind::Remove, path)?;
-        shared.disk.remove(path, EntryKind::File).map_err(|errno| os_error("remove", path, errno))
+        shared
+            .disk
+            .remove(path, EntryKind::File)
+            .map_err(|errno| os_error("remove", path, errno))
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {
         let mut shared = self.shared.lock();
         shared.check(OpKind::Remove, path)?;
-        shared.disk.remove(path, EntryKind::Dir).map_err(|errno| os_error("remove directory", path, errno))
+        shared
+            .disk
+            .remove(path, EntryKind::Dir)
+            .map_err(|errno| os_error("remove directory", path, errno))
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
         let mut shared = self.shared.lock();
         shared.check(OpKind::SyncDir, dir)?;
-        shared.disk.sync_dir(dir).map_err(|errno| os_error("sync directory", dir, errno))
+        shared
+            .disk
+            .sync_dir(dir)
+            .map_err(|errno| os_error("sync directory", dir, errno))
     }
 
     fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()> {
         let mut shared = self.shared.lock();
-        let ino = shared.disk.lookup(path).ok_or_else(|| os_error("set the time of", path, libc::ENOENT))?;
+        let ino = shared
+            .disk
+            .lookup(path)
+            .ok_or_else(|| os_error("set the time of", path, libc::ENOENT))?;
         shared.disk.set_modified(ino, time);
         Ok(())
     }
@@ -382,8 +445,12 @@ impl FileSystem for SimFs {
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
         drop(self.open(path, OpenMode::Create)?);
         let taken = self.shared.lock().disk.take_lock(path);
-        Ok(taken
-            .then(|| Box::new(SimLock { fs: self.clone(), path: path.to_path_buf() }) as Box<dyn FileLock>))
+        Ok(taken.then(|| {
+            Box::new(SimLock {
+                fs: self.clone(),
+                path: path.to_path_buf(),
+            }) as Box<dyn FileLock>
+        }))
     }
 }
 

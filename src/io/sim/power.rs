@@ -61,13 +61,22 @@ pub(super) fn cut(disk: &Disk, seed: u64) -> Disk {
     for node in after.nodes.values_mut() {
         let fate = if alike { common } else { random.fate() };
         match node {
-            Node::File { content, durable, pending, .. } => {
+            Node::File {
+                content,
+                durable,
+                pending,
+                ..
+            } => {
                 let survived = file_after(durable, pending, fate, &mut random);
                 *content = Arc::new(survived);
                 *durable = Arc::clone(content);
                 pending.clear();
             }
-            Node::Dir { names, durable, pending } => {
+            Node::Dir {
+                names,
+                durable,
+                pending,
+            } => {
                 *names = names_after(durable, pending, fate, &mut random);
                 durable.clone_from(names);
                 pending.clear();
@@ -113,7 +122,11 @@ fn torn_write(content: &mut Vec<u8>, position: usize, bytes: &[u8], random: &mut
                     content.resize(piece_end, 0);
                 }
             }
-            _ => FileChange::Write { position: at, bytes: piece.into() }.apply(content),
+            _ => FileChange::Write {
+                position: at,
+                bytes: piece.into(),
+            }
+            .apply(content),
         }
         at = piece_end;
     }

@@ -22,24 +22,36 @@ fn what_was_synced_survives_every_power_cut() {
     file.write_at(&[8; 3000], 3000).unwrap();
     for seed in 0..500 {
         let after = fs.after_power_cut(seed);
-        assert_eq!(read(&after, "/d/a").unwrap()[..3000], [7; 3000], "seed {seed}");
+        assert_eq!(
+            read(&after, "/d/a").unwrap()[..3000],
+            [7; 3000],
+            "seed {seed}"
+        );
     }
 }
 
 #[test]
 fn unsynced_bytes_and_names_are_lost_kept_or_torn_by_seed() {
     let fs = SimFs::new();
-    fs.open(path("/a"), OpenMode::Create).unwrap().write_at(&[1; 2000], 0).unwrap();
+    fs.open(path("/a"), OpenMode::Create)
+        .unwrap()
+        .write_at(&[1; 2000], 0)
+        .unwrap();
     let outcomes: std::collections::BTreeSet<_> = (0..300)
         .map(|seed| {
-            read(&fs.after_power_cut(seed), "/a").map(|c| c.iter().map(|&b| u64::from(b)).sum::<u64>())
+            read(&fs.after_power_cut(seed), "/a")
+                .map(|c| c.iter().map(|&b| u64::from(b)).sum::<u64>())
         })
         .collect();
     assert!(outcomes.contains(&None), "the name can be lost");
     assert!(outcomes.contains(&Some(0)), "the bytes can be lost");
     assert!(outcomes.contains(&Some(2000)), "all can be kept");
     assert!(outcomes.len() > 5, "a write can be torn: {outcomes:?}");
-    assert_eq!(read(&fs, "/a").unwrap().len(), 2000, "the running disk goes on");
+    assert_eq!(
+        read(&fs, "/a").unwrap().len(),
+        2000,
+        "the running disk goes on"
+    );
 }
 
 #[test]
@@ -71,7 +83,11 @@ fn a_replaced_file_is_the_old_or_the_new_one_after_any_cut() {
 fn faults_come_when_they_are_due_and_store_what_they_are_told() {
     let fs = SimFs::new();
     let file = fs.open(path("/a"), OpenMode::Create).unwrap();
-    fs.inject(Fault { skip: 1, stored_bytes: 3, ..Fault::once(OpKind::Write, "a", libc::EIO) });
+    fs.inject(Fault {
+        skip: 1,
+        stored_bytes: 3,
+        ..Fault::once(OpKind::Write, "a", libc::EIO)
+    });
     file.write_at(b"1234", 0).unwrap();
     let error = file.write_at(b"5678", 4).unwrap_err();
     assert_eq!(error.os_errno(), Some(libc::EIO));
@@ -91,7 +107,10 @@ fn a_full_disk_stores_what_fits() {
     file.set_len(8).unwrap();
     file.write_at(&[3; 2], 8).unwrap();
     let other = fs.open(path("/b"), OpenMode::Create).unwrap();
-    assert_eq!(other.write_at(&[4; 2], 0).unwrap_err().kind(), crate::ErrorKind::NoSpace);
+    assert_eq!(
+        other.write_at(&[4; 2], 0).unwrap_err().kind(),
+        crate::ErrorKind::NoSpace
+    );
     fs.remove_file(path("/a")).unwrap();
     other.write_at(&[4; 2], 0).unwrap();
 }

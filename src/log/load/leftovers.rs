@@ -29,17 +29,28 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
     let mut changed = false;
     // Files are renamed from .cleaned to .swap from the highest base down, so a .cleaned file proves that the .swap
     // files at its base and above are not all there (KAFKA-6264).
-    let unfinished = files.iter().filter(|f| f.state == FileState::Cleaned).map(|f| f.offset).min();
+    let unfinished = files
+        .iter()
+        .filter(|f| f.state == FileState::Cleaned)
+        .map(|f| f.offset)
+        .min();
     let is_of_unfinished =
         |f: &SegmentFile| f.state == FileState::Swap && unfinished.is_some_and(|u| f.offset >= u);
-    for file in files.iter().filter(|f| f.state == FileState::Cleaned || is_of_unfinished(f)) {
+    for file in files
+        .iter()
+        .filter(|f| f.state == FileState::Cleaned || is_of_unfinished(f))
+    {
         notes.note(
             FindingKind::Repaired,
             format!("removed {}: its replacement was not complete", file.name()),
         );
     }
     changed |= remove_all(&**fs, dir, files.iter().filter(|f| is_of_unfinished(f)))?;
-    changed |= remove_all(&**fs, dir, files.iter().filter(|f| f.state == FileState::Cleaned))?;
+    changed |= remove_all(
+        &**fs,
+        dir,
+        files.iter().filter(|f| f.state == FileState::Cleaned),
+    )?;
     files.retain(|f| match f.state {
         FileState::Live | FileState::Deleted => true,
         FileState::Swap => !is_of_unfinished(f),
@@ -51,7 +62,10 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
         Swaps::Broken(broken, problem) => {
             notes.note(
                 FindingKind::Repaired,
-                format!("removed a set of .swap files, kept the segments: {}: {problem}", broken.name()),
+                format!(
+                    "removed a set of .swap files, kept the segments: {}: {problem}",
+                    broken.name()
+                ),
             );
             let originals = originals_of(&files);
             changed |= take_back(&**fs, dir, &originals, notes)?;
@@ -63,17 +77,29 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
         Swaps::Complete(range) => {
             notes.note(
                 FindingKind::Repaired,
-                format!("finished replacing offsets {} to {}", range.first, range.end),
+                format!(
+                    "finished replacing offsets {} to {}",
+                    range.first, range.end
+                ),
             );
-            let old = files.iter().filter(|f| f.state == FileState::Live && is_replaced(f, range));
+            let old = files
+                .iter()
+                .filter(|f| f.state == FileState::Live && is_replaced(f, range));
             changed |= remove_all(&**fs, dir, old)?;
         }
     }
     // Not before it is known that nothing of it is wanted back.
-    changed |= remove_all(&**fs, dir, files.iter().filter(|f| f.state == FileState::Deleted))?;
+    changed |= remove_all(
+        &**fs,
+        dir,
+        files.iter().filter(|f| f.state == FileState::Deleted),
+    )?;
     for swap in files.iter().filter(|f| f.state == FileState::Swap) {
         changed = true;
-        fs.rename(&dir.join(swap.name()), &dir.join(swap.in_state(FileState::Live).name()))?;
+        fs.rename(
+            &dir.join(swap.name()),
+            &dir.join(swap.in_state(FileState::Live).name()),
+        )?;
     }
     if changed {
         fs.sync_dir(dir)?;
@@ -84,11 +110,22 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
 /// The files that a replacement had already put out of use, if its new segments turn out to be no good: those from the first
 /// new one up to the next segment that is still there. Others that wait for their removal do not come back.
 fn originals_of(files: &[SegmentFile]) -> Vec<SegmentFile> {
-    let bases =
-        |state, kind| files.iter().filter(move |f| f.state == state && f.kind == kind).map(|f| f.offset);
-    let Some(first) = bases(FileState::Swap, SegmentFileKind::Log).min() else { return Vec::new() };
+    let bases = |state, kind| {
+        files
+            .iter()
+            .filter(move |f| f.state == state && f.kind == kind)
+            .map(|f| f.offset)
+    };
+    let Some(first) = bases(FileState::Swap, SegmentFileKind::Log).min() else {
+        return Vec::new();
+    };
     let live: Vec<Offset> = bases(FileState::Live, SegmentFileKind::Log).collect();
-    let next = live.iter().copied().filter(|&base| base > first).min().unwrap_or(first);
+    let next = live
+        .iter()
+        .copied()
+        .filter(|&base| base > first)
+        .min()
+        .unwrap_or(first);
     files
         .iter()
         .filter(|f| f.state == FileState::Deleted && f.kind != SegmentFileKind::Snapshot)
@@ -109,8 +146,14 @@ fn take_back(
     let bases: BTreeSet<Offset> = originals.iter().map(|f| f.offset).collect();
     for &base in bases.iter().rev() {
         for original in originals.iter().filter(|f| f.offset == base) {
-            notes.note(FindingKind::Repaired, format!("took back {}", original.name()));
-            fs.rename(&dir.join(original.name()), &dir.join(original.in_state(FileState::Live).name()))?;
+            notes.note(
+                FindingKind::Repaired,
+                format!("took back {}", original.name()),
+            );
+            fs.rename(
+                &dir.join(original.name()),
+                &dir.join(original.in_state(FileState::Live).name()),
+            )?;
         }
         fs.sync_dir(dir)?;
     }
@@ -150,15 +193,24 @@ enum Swaps {
 /// Reads every `.log.swap` whole before anything is replaced: a torn one must not cost the originals.
 fn replaced_by(fs: &Arc<dyn FileSystem>, dir: &Path, files: &[SegmentFile]) -> Result<Swaps> {
     let mut range: Option<Replaced> = None;
-    for swap in files.iter().filter(|f| f.state == FileState::Swap && f.kind == SegmentFileKind::Log) {
+    for swap in files
+        .iter()
+        .filter(|f| f.state == FileState::Swap && f.kind == SegmentFileKind::Log)
+    {
         let end = match whole_segment_end(fs, &dir.join(swap.name()), swap.offset)? {
             Ok(end) => end,
             Err(problem) => return Ok(Swaps::Broken(*swap, problem)),
         };
-        range = Some(range.map_or(Replaced { first: swap.offset, end }, |r| Replaced {
-            first: r.first.min(swap.offset),
-            end: r.end.max(end),
-        }));
+        range = Some(range.map_or(
+            Replaced {
+                first: swap.offset,
+                end,
+            },
+            |r| Replaced {
+                first: r.first.min(swap.offset),
+                end: r.end.max(end),
+            },
+        ));
     }
     Ok(range.map_or(Swaps::None, Swaps::Complete))
 }
@@ -188,7 +240,10 @@ fn whole_segment_end(
         }
         let header = &scanned.header;
         if !header.follows(end) {
-            return Ok(Err(format!("offsets fall at position {}", scanned.position)));
+            return Ok(Err(format!(
+                "offsets fall at position {}",
+                scanned.position
+            )));
         }
         end = header.last_offset.next();
     }

@@ -109,18 +109,29 @@ impl Loader<'_> {
     /// Opens every segment and mends its indexes (log.md 8.4). Whether the directory changed.
     fn open_segments(&mut self) -> Result<bool> {
         let mut files: Vec<SegmentFile> = list_segment_files(&**self.fs, self.dir)?;
-        files.retain(|file| file.state == FileState::Live && file.kind != SegmentFileKind::Snapshot);
-        let logs: Vec<Offset> =
-            files.iter().filter(|f| f.kind == SegmentFileKind::Log).map(|f| f.offset).collect();
+        files
+            .retain(|file| file.state == FileState::Live && file.kind != SegmentFileKind::Snapshot);
+        let logs: Vec<Offset> = files
+            .iter()
+            .filter(|f| f.kind == SegmentFileKind::Log)
+            .map(|f| f.offset)
+            .collect();
         let mut changed = false;
         for orphan in files.iter().filter(|f| !logs.contains(&f.offset)) {
-            self.notes.note(FindingKind::Repaired, format!("removed {}: it has no .log file", orphan.name()));
+            self.notes.note(
+                FindingKind::Repaired,
+                format!("removed {}: it has no .log file", orphan.name()),
+            );
             self.fs.remove_file(&self.dir.join(orphan.name()))?;
             changed = true;
         }
         // From the floor of the recovery point on; all of them if it is below the first.
         let recovery_point = self.options.recovery_point;
-        let recovered_from = logs.iter().rfind(|&&base| base <= recovery_point).or(logs.first()).copied();
+        let recovered_from = logs
+            .iter()
+            .rfind(|&&base| base <= recovery_point)
+            .or(logs.first())
+            .copied();
         for base in logs {
             let segment = Segment::open(self.fs, self.dir, base, self.segment_options(), self.now)?;
             let will_be_recovered =
@@ -131,7 +142,11 @@ impl Loader<'_> {
         Ok(changed)
     }
 
-    fn mend_indexes(&mut self, segment: Arc<Segment>, will_be_recovered: bool) -> Result<Arc<Segment>> {
+    fn mend_indexes(
+        &mut self,
+        segment: Arc<Segment>,
+        will_be_recovered: bool,
+    ) -> Result<Arc<Segment>> {
         if will_be_recovered {
             return Ok(segment);
         }
@@ -139,7 +154,10 @@ impl Loader<'_> {
         let why = match segment.check_index_files() {
             Ok(IndexFiles::Sane) => return Ok(segment),
             Ok(IndexFiles::Wrong) => {
-                self.notes.note(FindingKind::Repaired, format!("rebuilt the indexes of segment {base}"));
+                self.notes.note(
+                    FindingKind::Repaired,
+                    format!("rebuilt the indexes of segment {base}"),
+                );
                 self.notes.indexes_rebuilt += 1;
                 segment.rebuild_indexes()?;
                 segment.sync_index_files()?;
@@ -156,13 +174,25 @@ impl Loader<'_> {
 
     /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes to be cut
     /// by [`finish_recovered`], until which its files are as they were.
-    fn recover_segment(&mut self, segment: Arc<Segment>, why: &str) -> Result<(SegmentWriter, u64)> {
+    fn recover_segment(
+        &mut self,
+        segment: Arc<Segment>,
+        why: &str,
+    ) -> Result<(SegmentWriter, u64)> {
         let base = segment.base_offset();
-        let mut producers = ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
-        let range = RebuildRange { log_start: self.options.log_start, end: base, now: self.now };
+        let mut producers =
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+        let range = RebuildRange {
+            log_start: self.options.log_start,
+            end: base,
+            now: self.now,
+        };
         producers.rebuild(&self.list(), range, Shutdown::Unclean, &mut self.notes)?;
-        let mut sink =
-            Sink { producers: &mut producers, epochs: self.epochs.cache_mut(), notes: &mut self.notes };
+        let mut sink = Sink {
+            producers: &mut producers,
+            epochs: self.epochs.cache_mut(),
+            notes: &mut self.notes,
+        };
         let (writer, recovery) = segment.recover(&mut sink)?;
         producers.take_snapshot(Durability::Synced)?;
         self.notes.segments_recovered += 1;
@@ -170,10 +200,14 @@ impl Loader<'_> {
         if let Some(reason) = recovery.reason {
             self.notes.note(
                 FindingKind::Recovered,
-                format!("segment {base} ({why}): cut off {} bytes: {reason}", recovery.truncated_bytes),
+                format!(
+                    "segment {base} ({why}): cut off {} bytes: {reason}",
+                    recovery.truncated_bytes
+                ),
             );
         } else {
-            self.notes.note(FindingKind::Recovered, format!("segment {base} ({why})"));
+            self.notes
+                .note(FindingKind::Recovered, format!("segment {base} ({why})"));
         }
         Ok((writer, recovery.truncated_bytes))
     }
@@ -217,7 +251,8 @@ impl Loader<'_> {
                 self.create_segment(self.options.log_start)?
             }
         };
-        self.segments.retain(|s| s.base_offset() != writer.segment().base_offset());
+        self.segments
+            .retain(|s| s.base_offset() != writer.segment().base_offset());
         self.segments.push(Arc::clone(writer.segment()));
         Ok((writer, self.list()))
     }
@@ -225,7 +260,9 @@ impl Loader<'_> {
     /// Drops an empty last segment whose offsets the one before has already: what a roll left that failed. Taken for the
     /// log's end it would give them out again (hard-cases.md 0.5). Whether there was one.
     fn drop_shadowed_segment(&mut self) -> Result<bool> {
-        let [.., before, last] = self.segments.as_slice() else { return Ok(false) };
+        let [.., before, last] = self.segments.as_slice() else {
+            return Ok(false);
+        };
         if last.size_bytes() > 0 {
             return Ok(false);
         }
@@ -241,7 +278,10 @@ impl Loader<'_> {
         let last = Arc::clone(last);
         self.notes.note(
             FindingKind::Repaired,
-            format!("dropped the empty segment {}: the log goes on to {end} before it", last.base_offset()),
+            format!(
+                "dropped the empty segment {}: the log goes on to {end} before it",
+                last.base_offset()
+            ),
         );
         self.retire(&last)?;
         self.fs.sync_dir(self.dir)?;
@@ -251,8 +291,14 @@ impl Loader<'_> {
 
     fn create_segment(&self, base: Offset) -> Result<SegmentWriter> {
         let preallocate = Some(self.options.config.initial_file_bytes()).filter(|&bytes| bytes > 0);
-        let mut writer =
-            Segment::create(self.fs, self.dir, base, self.segment_options(), preallocate, self.now)?;
+        let mut writer = Segment::create(
+            self.fs,
+            self.dir,
+            base,
+            self.segment_options(),
+            preallocate,
+            self.now,
+        )?;
         // With its index files, as Kafka's first reader makes them.
         writer.finish_indexes()?;
         Ok(writer)
@@ -263,30 +309,43 @@ impl Loader<'_> {
         let unflushed: Vec<Arc<Segment>> = {
             let list = self.list();
             let from_floor = list.from_floor(self.options.recovery_point);
-            if from_floor.is_empty() { list.iter().cloned().collect() } else { from_floor.to_vec() }
+            if from_floor.is_empty() {
+                list.iter().cloned().collect()
+            } else {
+                from_floor.to_vec()
+            }
         };
         let mut active = None;
         let mut queue = unflushed.into_iter();
         while let Some(segment) = queue.next() {
             let base = segment.base_offset();
-            let (mut writer, truncated) = self.recover_segment(segment, "not known to be flushed")?;
+            let (mut writer, truncated) =
+                self.recover_segment(segment, "not known to be flushed")?;
             if truncated > 0 {
                 // What comes behind a gap can never be reached in order. It goes before the bytes do: after a crash in
                 // between nothing would tell the gap.
                 for behind in queue.by_ref() {
                     self.notes.note(
                         FindingKind::Recovered,
-                        format!("retired segment {}: it lies behind the bytes cut off", behind.base_offset()),
+                        format!(
+                            "retired segment {}: it lies behind the bytes cut off",
+                            behind.base_offset()
+                        ),
                     );
                     self.notes.bytes_truncated += behind.size_bytes();
                     self.retire(&behind)?;
-                    self.segments.retain(|s| s.base_offset() != behind.base_offset());
+                    self.segments
+                        .retain(|s| s.base_offset() != behind.base_offset());
                     *changed = true;
                 }
                 self.fs.sync_dir(self.dir)?;
             }
             finish_recovered(&mut writer)?;
-            if self.segments.last().is_some_and(|last| last.base_offset() == base) {
+            if self
+                .segments
+                .last()
+                .is_some_and(|last| last.base_offset() == base)
+            {
                 active = Some(writer);
             } else {
                 writer.close();
@@ -296,8 +355,12 @@ impl Loader<'_> {
     }
 
     fn recover_bad_tail(&mut self) -> Result<Option<SegmentWriter>> {
-        let Some(last) = self.segments.last().cloned() else { return Ok(None) };
-        let Err(problem) = last.check_tail()? else { return Ok(None) };
+        let Some(last) = self.segments.last().cloned() else {
+            return Ok(None);
+        };
+        let Err(problem) = last.check_tail()? else {
+            return Ok(None);
+        };
         let why = format!("closed in order, but its end is not: {problem}");
         let (mut writer, _) = self.recover_segment(last, &why)?;
         finish_recovered(&mut writer)?;
@@ -307,7 +370,13 @@ impl Loader<'_> {
     /// Puts a segment out of use: its files are renamed and removed later.
     fn retire(&mut self, segment: &Arc<Segment>) -> Result<()> {
         let base = segment.base_offset();
-        rename_files(&**self.fs, self.dir, base, FileState::Live, FileState::Deleted)?;
+        rename_files(
+            &**self.fs,
+            self.dir,
+            base,
+            FileState::Live,
+            FileState::Deleted,
+        )?;
         ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?.retire(base)
     }
 
@@ -338,13 +407,21 @@ impl Loader<'_> {
         }
         let _ = self.epochs.cache_mut().truncate_from_end(end);
         // By the checkpointed start, not by the first base: so Kafka does (log.md 8.9).
-        let _ = self.epochs.cache_mut().truncate_from_start(self.options.log_start);
+        let _ = self
+            .epochs
+            .cache_mut()
+            .truncate_from_start(self.options.log_start);
         self.epochs.store()?;
 
-        let mut producers = ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+        let mut producers =
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
         let bases: Vec<Offset> = segments.iter().map(|s| s.base_offset()).collect();
         producers.remove_strays(&bases)?;
-        let range = RebuildRange { log_start, end, now: self.now };
+        let range = RebuildRange {
+            log_start,
+            end,
+            now: self.now,
+        };
         producers.rebuild(&segments, range, self.options.shutdown, &mut self.notes)?;
         if changed || self.notes.segments_recovered > 0 {
             self.fs.sync_dir(self.dir)?;
@@ -386,17 +463,25 @@ struct Sink<'a> {
 }
 
 impl RecoverySink for Sink<'_> {
-    fn batch(&mut self, header: &BatchHeader, control: Option<&Batch<'_>>) -> Result<Option<AbortedTxn>> {
+    fn batch(
+        &mut self,
+        header: &BatchHeader,
+        control: Option<&Batch<'_>>,
+    ) -> Result<Option<AbortedTxn>> {
         if header.is_v2() {
-            let _ = self.epochs.assign_recovered(header.leader_epoch, header.base_offset);
+            let _ = self
+                .epochs
+                .assign_recovered(header.leader_epoch, header.base_offset);
         }
         let completed = self.producers.apply(header, control, self.notes);
-        Ok(completed.filter(|(txn, _)| txn.is_aborted).map(|(txn, last_stable_offset)| AbortedTxn {
-            producer_id: txn.producer_id,
-            first_offset: txn.first_offset,
-            last_offset: txn.last_offset,
-            last_stable_offset,
-        }))
+        Ok(completed
+            .filter(|(txn, _)| txn.is_aborted)
+            .map(|(txn, last_stable_offset)| AbortedTxn {
+                producer_id: txn.producer_id,
+                first_offset: txn.first_offset,
+                last_offset: txn.last_offset,
+                last_stable_offset,
+            }))
     }
 }
 
@@ -408,7 +493,8 @@ fn epochs_of(segments: &SegmentList) -> Result<EpochCache> {
         loop {
             match scan.next_batch() {
                 Ok(Some(scanned)) if scanned.header.is_v2() => {
-                    let _ = epochs.assign_recovered(scanned.header.leader_epoch, scanned.header.base_offset);
+                    let _ = epochs
+                        .assign_recovered(scanned.header.leader_epoch, scanned.header.base_offset);
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
@@ -470,7 +556,11 @@ fn read_topic_id(fs: &dyn FileSystem, dir: &Path, notes: &mut LoadNotes) -> Resu
             fs.sync_dir(dir)?;
             notes.note(
                 FindingKind::Repaired,
-                format!("renamed {} to {}: {e}", partition_metadata::FILE, partition_metadata::CORRUPT_FILE),
+                format!(
+                    "renamed {} to {}: {e}",
+                    partition_metadata::FILE,
+                    partition_metadata::CORRUPT_FILE
+                ),
             );
             Ok(None)
         }

@@ -29,7 +29,9 @@ const M0_SNAPPY: &str = "000000000000000b0000005887a52a050002ffffffff0000004a825
 
 pub(super) fn bytes(hex: &str) -> Vec<u8> {
     assert_eq!(hex.len() % 2, 0);
-    (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex")).collect()
+    (0..hex.len() / 2)
+        .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hex"))
+        .collect()
 }
 
 #[test]
@@ -37,12 +39,20 @@ fn batches_of_magic_2_hold_the_same_records_in_every_codec() {
     let mut expected = b"\x6e\0\0\0\x02k\x60".to_vec();
     expected.extend_from_slice(&[b'a'; 48]);
     expected.extend_from_slice(b"\0\x14\0\x02\x02\x04k2\x04v2\0");
-    for (codec, golden) in
-        [(Codec::Gzip, GZIP), (Codec::Snappy, SNAPPY), (Codec::Lz4, LZ4), (Codec::Zstd, ZSTD)]
-    {
+    for (codec, golden) in [
+        (Codec::Gzip, GZIP),
+        (Codec::Snappy, SNAPPY),
+        (Codec::Lz4, LZ4),
+        (Codec::Zstd, ZSTD),
+    ] {
         let batch = bytes(golden);
-        assert_eq!(crc32c::crc32c(&batch[21..]).to_be_bytes(), batch[17..21], "{codec}: the golden itself");
-        let records = decompress(codec, Lz4Header::Checked, &batch[V2_RECORDS..], 4096).expect("decodes");
+        assert_eq!(
+            crc32c::crc32c(&batch[21..]).to_be_bytes(),
+            batch[17..21],
+            "{codec}: the golden itself"
+        );
+        let records =
+            decompress(codec, Lz4Header::Checked, &batch[V2_RECORDS..], 4096).expect("decodes");
         assert_eq!(records, expected, "{codec}");
     }
 }
@@ -53,7 +63,12 @@ fn wrappers_of_magic_0_and_1_hold_whole_messages() {
         (M1_GZIP, V1_VALUE, Codec::Gzip, Lz4Header::Checked),
         (M1_LZ4_LAT, V1_VALUE, Codec::Lz4, Lz4Header::Checked),
         (M0_LZ4, V0_VALUE, Codec::Lz4, Lz4Header::LegacyUnchecked),
-        (M0_SNAPPY, V0_VALUE, Codec::Snappy, Lz4Header::LegacyUnchecked),
+        (
+            M0_SNAPPY,
+            V0_VALUE,
+            Codec::Snappy,
+            Lz4Header::LegacyUnchecked,
+        ),
     ];
     for (golden, value, codec, header) in cases {
         let wrapper = bytes(golden);
@@ -62,7 +77,11 @@ fn wrappers_of_magic_0_and_1_hold_whole_messages() {
         for _ in 0..2 {
             let size = u32::from_be_bytes(rest[8..12].try_into().expect("4 bytes")) as usize;
             let message = &rest[12..12 + size];
-            assert_eq!(crc32fast::hash(&message[4..]).to_be_bytes(), message[..4], "{golden}");
+            assert_eq!(
+                crc32fast::hash(&message[4..]).to_be_bytes(),
+                message[..4],
+                "{golden}"
+            );
             rest = &rest[12 + size..];
         }
         assert!(rest.is_empty(), "{golden}");
@@ -73,7 +92,13 @@ fn wrappers_of_magic_0_and_1_hold_whole_messages() {
 #[test]
 fn the_header_of_magic_0_is_no_header_of_magic_1() {
     let wrapper = bytes(M0_LZ4);
-    let error = decompress(Codec::Lz4, Lz4Header::Checked, &wrapper[V0_VALUE..], 4096).expect_err("refused");
+    let error = decompress(Codec::Lz4, Lz4Header::Checked, &wrapper[V0_VALUE..], 4096)
+        .expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::CorruptMessage);
-    assert!(error.message().contains("header checksum 0x82 where the frame says 0x1a"), "{error}");
+    assert!(
+        error
+            .message()
+            .contains("header checksum 0x82 where the frame says 0x1a"),
+        "{error}"
+    );
 }

@@ -19,12 +19,20 @@ fn deflated(content: &[u8]) -> Vec<u8> {
 
 fn trailer(content: &[u8]) -> Vec<u8> {
     let length = u32::try_from(content.len()).expect("short");
-    concat(&[&crc32fast::hash(content).to_le_bytes(), &length.to_le_bytes()])
+    concat(&[
+        &crc32fast::hash(content).to_le_bytes(),
+        &length.to_le_bytes(),
+    ])
 }
 
 /// A member whose header has `fields` after its first ten bytes.
 fn member(flags: u8, fields: &[u8], content: &[u8]) -> Vec<u8> {
-    concat(&[&header(flags), fields, &deflated(content), &trailer(content)])
+    concat(&[
+        &header(flags),
+        fields,
+        &deflated(content),
+        &trailer(content),
+    ])
 }
 
 fn plain(content: &[u8]) -> Vec<u8> {
@@ -34,10 +42,22 @@ fn plain(content: &[u8]) -> Vec<u8> {
 #[test]
 fn members_one_after_another_are_one_stream() {
     accepts(Codec::Gzip, &plain(TEXT), TEXT);
-    accepts(Codec::Gzip, &concat(&[&plain(&TEXT[..9]), &plain(&TEXT[9..])]), TEXT);
-    accepts(Codec::Gzip, &concat(&[&plain(b""), &plain(b""), &plain(TEXT), &plain(b"")]), TEXT);
+    accepts(
+        Codec::Gzip,
+        &concat(&[&plain(&TEXT[..9]), &plain(&TEXT[9..])]),
+        TEXT,
+    );
+    accepts(
+        Codec::Gzip,
+        &concat(&[&plain(b""), &plain(b""), &plain(TEXT), &plain(b"")]),
+        TEXT,
+    );
     accepts(Codec::Gzip, &plain(b""), b"");
-    accepts(Codec::Gzip, &concat(&[&plain(b"").repeat(5000), &plain(TEXT)]), TEXT);
+    accepts(
+        Codec::Gzip,
+        &concat(&[&plain(b"").repeat(5000), &plain(TEXT)]),
+        TEXT,
+    );
 }
 
 #[test]
@@ -47,9 +67,12 @@ fn members_are_found_wherever_the_first_one_ends() {
     for length in 8150..8200 {
         let first = &noise[..length];
         let both = concat(&[&plain(first), &plain(TEXT)]);
-        let found =
-            super::decompress(Codec::Gzip, super::Lz4Header::Checked, &both, 1 << 20).expect("decodes");
-        assert!(found == concat(&[first, TEXT]), "first member of {length} bytes");
+        let found = super::decompress(Codec::Gzip, super::Lz4Header::Checked, &both, 1 << 20)
+            .expect("decodes");
+        assert!(
+            found == concat(&[first, TEXT]),
+            "first member of {length} bytes"
+        );
     }
 }
 
@@ -61,7 +84,11 @@ fn optional_header_fields_are_skipped() {
     accepts(Codec::Gzip, &member(0x10, b"comment\0", TEXT), TEXT);
     let fields: &[u8] = b"\x03\0abcname\0comment\0";
     let crc = crc32fast::hash(&concat(&[&header(0x1f), fields])).to_le_bytes();
-    accepts(Codec::Gzip, &member(0x1f, &concat(&[fields, &crc[..2]]), TEXT), TEXT);
+    accepts(
+        Codec::Gzip,
+        &member(0x1f, &concat(&[fields, &crc[..2]]), TEXT),
+        TEXT,
+    );
     for reserved in [0x01, 0x20, 0x40, 0x80] {
         accepts(Codec::Gzip, &member(reserved, b"", TEXT), TEXT);
     }
@@ -75,9 +102,21 @@ fn the_first_header_has_to_be_right() {
         refuses_to_begin(Codec::Gzip, &good[..length], "header is cut off");
     }
     refuses_to_begin(Codec::Gzip, &good, "wrong CRC");
-    refuses_to_begin(Codec::Gzip, &concat(&[b"\x1f\x8c", &plain(TEXT)[2..]]), "begin with 1f 8b");
-    refuses_to_begin(Codec::Gzip, &concat(&[b"\x1f\x8b\x07", &plain(TEXT)[3..]]), "method");
-    refuses_to_begin(Codec::Gzip, &member(0x08, &[b'n'; 50], b"")[..60], "cut off");
+    refuses_to_begin(
+        Codec::Gzip,
+        &concat(&[b"\x1f\x8c", &plain(TEXT)[2..]]),
+        "begin with 1f 8b",
+    );
+    refuses_to_begin(
+        Codec::Gzip,
+        &concat(&[b"\x1f\x8b\x07", &plain(TEXT)[3..]]),
+        "method",
+    );
+    refuses_to_begin(
+        Codec::Gzip,
+        &member(0x08, &[b'n'; 50], b"")[..60],
+        "cut off",
+    );
 }
 
 #[test]
@@ -97,14 +136,22 @@ fn what_follows_a_member_and_is_no_header_is_ignored() {
     ];
     for tail in tails {
         accepts(Codec::Gzip, &concat(&[&good, tail]), TEXT);
-        accepts(Codec::Gzip, &concat(&[&good, &good, tail]), &concat(&[TEXT, TEXT]));
+        accepts(
+            Codec::Gzip,
+            &concat(&[&good, &good, tail]),
+            &concat(&[TEXT, TEXT]),
+        );
     }
     // Too short for a member, and so not even looked at; one byte more has to be one.
     for length in 0..=18 {
         accepts(Codec::Gzip, &concat(&[&good, &good[..length]]), TEXT);
     }
     for length in 19..good.len() {
-        refuses(Codec::Gzip, &concat(&[&good, &good[..length]]), "is cut off");
+        refuses(
+            Codec::Gzip,
+            &concat(&[&good, &good[..length]]),
+            "is cut off",
+        );
     }
 }
 
@@ -114,7 +161,11 @@ fn crc_and_length_of_each_member_are_checked() {
     for at in good.len() - 8..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1;
-        let why = if at < good.len() - 4 { "CRC" } else { "bytes where the trailer says" };
+        let why = if at < good.len() - 4 {
+            "CRC"
+        } else {
+            "bytes where the trailer says"
+        };
         refuses(Codec::Gzip, &bad, why);
         refuses(Codec::Gzip, &concat(&[&good, &bad]), why);
     }
@@ -133,7 +184,11 @@ fn a_stream_that_is_cut_off_is_refused() {
 
 #[test]
 fn deflated_data_that_is_none_is_refused() {
-    refuses(Codec::Gzip, &concat(&[&header(0), &[0x07; 40]]), "deflated data");
+    refuses(
+        Codec::Gzip,
+        &concat(&[&header(0), &[0x07; 40]]),
+        "deflated data",
+    );
 }
 
 #[test]
@@ -155,6 +210,9 @@ fn levels_are_those_of_zlib() {
     assert_eq!(compress(Codec::Gzip, Some(6), &content), default);
     assert!(compress(Codec::Gzip, Some(1), &content).len() > default.len());
     assert!(compress(Codec::Gzip, Some(9), &content).len() <= default.len());
-    assert_eq!(compress(Codec::Gzip, Some(i32::MAX), &content), compress(Codec::Gzip, Some(9), &content));
+    assert_eq!(
+        compress(Codec::Gzip, Some(i32::MAX), &content),
+        compress(Codec::Gzip, Some(9), &content)
+    );
     assert_eq!(compress(Codec::Gzip, Some(i32::MIN), &content), default);
 }

@@ -7,7 +7,13 @@ use super::{Codec, Compressor, Decompressor, Lz4Header, compress, noise, records
 use crate::ErrorKind;
 
 /// Reads whatever it is; errors are fine if they say that the input is corrupt.
-fn survives(decompressor: &mut Decompressor, codec: Codec, header: Lz4Header, input: &[u8], max: usize) {
+fn survives(
+    decompressor: &mut Decompressor,
+    codec: Codec,
+    header: Lz4Header,
+    input: &[u8],
+    max: usize,
+) {
     if let Err(error) = decompressor.begin(codec, header, input) {
         assert_eq!(error.kind(), ErrorKind::CorruptMessage, "{error:?}");
         return;
@@ -139,20 +145,27 @@ fn a_bomb_is_read_in_bounded_memory() {
     const SIZE: usize = 64 << 20;
     const MAX: usize = 4096;
     let zeros = vec![0; SIZE];
-    for (codec, internal_max) in
-        [(Codec::Gzip, 0), (Codec::Snappy, 32 << 10), (Codec::Lz4, 64 << 10), (Codec::Zstd, 4 << 20)]
-    {
+    for (codec, internal_max) in [
+        (Codec::Gzip, 0),
+        (Codec::Snappy, 32 << 10),
+        (Codec::Lz4, 64 << 10),
+        (Codec::Zstd, 4 << 20),
+    ] {
         let mut compressed = Vec::new();
         Compressor::new()
             .compress(codec, None, Lz4Header::Checked, &zeros, &mut compressed)
             .expect("compresses");
         let mut decompressor = Decompressor::new();
-        decompressor.begin(codec, Lz4Header::Checked, &compressed).expect("begins");
+        decompressor
+            .begin(codec, Lz4Header::Checked, &compressed)
+            .expect("begins");
         let mut out = Vec::new();
         let mut total = 0;
         loop {
             out.clear();
-            let read = decompressor.read_into(&compressed, &mut out, MAX).expect("reads");
+            let read = decompressor
+                .read_into(&compressed, &mut out, MAX)
+                .expect("reads");
             assert!(out.iter().all(|&byte| byte == 0));
             total += read;
             if read == 0 {
@@ -160,8 +173,16 @@ fn a_bomb_is_read_in_bounded_memory() {
             }
         }
         assert_eq!(total, SIZE, "{codec}");
-        assert!(out.capacity() <= 2 * MAX, "{codec}: output of {} bytes", out.capacity());
-        assert!(decompressor.memory() <= internal_max, "{codec}: {} bytes inside", decompressor.memory());
+        assert!(
+            out.capacity() <= 2 * MAX,
+            "{codec}: output of {} bytes",
+            out.capacity()
+        );
+        assert!(
+            decompressor.memory() <= internal_max,
+            "{codec}: {} bytes inside",
+            decompressor.memory()
+        );
     }
 }
 
@@ -170,9 +191,19 @@ fn output_grows_with_what_arrives_and_not_with_the_bound() {
     for codec in Codec::ALL {
         let compressed = compress(codec, None, &noise(500));
         let mut decompressor = Decompressor::new();
-        decompressor.begin(codec, Lz4Header::Checked, &compressed).expect("begins");
+        decompressor
+            .begin(codec, Lz4Header::Checked, &compressed)
+            .expect("begins");
         let mut out = Vec::new();
-        while decompressor.read_into(&compressed, &mut out, usize::MAX).expect("reads") > 0 {}
-        assert!(out.capacity() <= 16 << 10, "{codec}: {} bytes for 500", out.capacity());
+        while decompressor
+            .read_into(&compressed, &mut out, usize::MAX)
+            .expect("reads")
+            > 0
+        {}
+        assert!(
+            out.capacity() <= 16 << 10,
+            "{codec}: {} bytes for 500",
+            out.capacity()
+        );
     }
 }

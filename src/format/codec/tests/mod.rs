@@ -26,7 +26,11 @@ fn decompress(codec: Codec, header: Lz4Header, input: &[u8], max: usize) -> Resu
         assert!(read <= max, "{codec}: {read} bytes where {max} were wanted");
         assert_eq!(out.len(), before + read);
         if read == 0 {
-            assert_eq!(decompressor.read_into(input, &mut out, max)?, 0, "{codec}: the end stays the end");
+            assert_eq!(
+                decompressor.read_into(input, &mut out, max)?,
+                0,
+                "{codec}: the end stays the end"
+            );
             return Ok(out);
         }
     }
@@ -49,7 +53,12 @@ fn refuses(codec: Codec, input: &[u8], why: &str) {
     for max in [usize::MAX, 7, 1] {
         let error = decompress(codec, Lz4Header::Checked, input, max).expect_err("accepted");
         assert_eq!(error.kind(), ErrorKind::CorruptMessage);
-        assert!(error.message().starts_with(&format!("not a valid {codec} stream: ")), "{error}");
+        assert!(
+            error
+                .message()
+                .starts_with(&format!("not a valid {codec} stream: ")),
+            "{error}"
+        );
         assert!(error.message().contains(why), "{error}");
     }
 }
@@ -57,13 +66,20 @@ fn refuses(codec: Codec, input: &[u8], why: &str) {
 /// The stream is refused before anything of it is read.
 #[track_caller]
 fn refuses_to_begin(codec: Codec, input: &[u8], why: &str) {
-    assert!(Decompressor::new().begin(codec, Lz4Header::Checked, input).is_err(), "begun");
+    assert!(
+        Decompressor::new()
+            .begin(codec, Lz4Header::Checked, input)
+            .is_err(),
+        "begun"
+    );
     refuses(codec, input, why);
 }
 
 fn compress(codec: Codec, level: Option<i32>, input: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Compressor::new().compress(codec, level, Lz4Header::Checked, input, &mut out).expect("compresses");
+    Compressor::new()
+        .compress(codec, level, Lz4Header::Checked, input, &mut out)
+        .expect("compresses");
     out
 }
 
@@ -111,9 +127,15 @@ fn output_is_appended_to_what_is_there() {
             .expect("compresses");
         assert_eq!(compressed[..6], *b"before");
         let mut decompressor = Decompressor::new();
-        decompressor.begin(codec, Lz4Header::Checked, &compressed[6..]).expect("begins");
+        decompressor
+            .begin(codec, Lz4Header::Checked, &compressed[6..])
+            .expect("begins");
         let mut out = b"kept".to_vec();
-        while decompressor.read_into(&compressed[6..], &mut out, 5).expect("reads") > 0 {}
+        while decompressor
+            .read_into(&compressed[6..], &mut out, 5)
+            .expect("reads")
+            > 0
+        {}
         assert_eq!(out, concat(&[b"kept", TEXT]));
     }
 }
@@ -123,10 +145,21 @@ fn a_read_of_no_bytes_does_nothing() {
     for codec in Codec::ALL {
         let compressed = compress(codec, None, TEXT);
         let mut decompressor = Decompressor::new();
-        decompressor.begin(codec, Lz4Header::Checked, &compressed).expect("begins");
+        decompressor
+            .begin(codec, Lz4Header::Checked, &compressed)
+            .expect("begins");
         let mut out = Vec::new();
-        assert_eq!(decompressor.read_into(&compressed, &mut out, 0).expect("reads"), 0);
-        while decompressor.read_into(&compressed, &mut out, 100).expect("reads") > 0 {}
+        assert_eq!(
+            decompressor
+                .read_into(&compressed, &mut out, 0)
+                .expect("reads"),
+            0
+        );
+        while decompressor
+            .read_into(&compressed, &mut out, 100)
+            .expect("reads")
+            > 0
+        {}
         assert_eq!(out, TEXT);
     }
 }
@@ -137,7 +170,9 @@ fn a_failure_leaves_the_output_alone_and_stays() {
         let mut cut = compress(codec, None, &noise(1000));
         cut.truncate(cut.len() - 9);
         let mut decompressor = Decompressor::new();
-        decompressor.begin(codec, Lz4Header::Checked, &cut).expect("begins");
+        decompressor
+            .begin(codec, Lz4Header::Checked, &cut)
+            .expect("begins");
         let mut out = Vec::new();
         let first = loop {
             let before = out.clone();
@@ -150,8 +185,13 @@ fn a_failure_leaves_the_output_alone_and_stays() {
                 }
             }
         };
-        let again = decompressor.read_into(&cut, &mut out, 300).expect_err("fails again");
-        assert_eq!((again.kind(), again.message()), (first.kind(), first.message()));
+        let again = decompressor
+            .read_into(&cut, &mut out, 300)
+            .expect_err("fails again");
+        assert_eq!(
+            (again.kind(), again.message()),
+            (first.kind(), first.message())
+        );
     }
 }
 
@@ -177,15 +217,31 @@ fn contexts_are_as_good_as_new_after_anything() {
                 // A stream that is corrupt, and one that is left half read.
                 let broken = &compressed[..compressed.len() * 2 / 3];
                 let mut out = Vec::new();
-                if decompressor.begin(codec, Lz4Header::Checked, broken).is_ok() {
-                    while decompressor.read_into(broken, &mut out, 10_000).is_ok_and(|read| read > 0) {}
+                if decompressor
+                    .begin(codec, Lz4Header::Checked, broken)
+                    .is_ok()
+                {
+                    while decompressor
+                        .read_into(broken, &mut out, 10_000)
+                        .is_ok_and(|read| read > 0)
+                    {}
                 }
-                decompressor.begin(codec, Lz4Header::Checked, &compressed).expect("begins");
-                decompressor.read_into(&compressed, &mut out, 3).expect("reads");
+                decompressor
+                    .begin(codec, Lz4Header::Checked, &compressed)
+                    .expect("begins");
+                decompressor
+                    .read_into(&compressed, &mut out, 3)
+                    .expect("reads");
 
                 out.clear();
-                decompressor.begin(codec, Lz4Header::Checked, &compressed).expect("begins");
-                while decompressor.read_into(&compressed, &mut out, 10_000).expect("reads") > 0 {}
+                decompressor
+                    .begin(codec, Lz4Header::Checked, &compressed)
+                    .expect("begins");
+                while decompressor
+                    .read_into(&compressed, &mut out, 10_000)
+                    .expect("reads")
+                    > 0
+                {}
                 assert!(out == *content, "{codec}: {} bytes differ", content.len());
             }
         }

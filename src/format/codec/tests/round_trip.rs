@@ -6,8 +6,8 @@ use super::{Codec, Compressor, Decompressor, Lz4Header, compress, decompress, no
 
 /// The sizes around what the codecs cut their input into.
 const SIZES: [usize; 16] = [
-    0, 1, 2, 12, 13, 32_767, 32_768, 32_769, 65_534, 65_535, 65_536, 65_537, 98_304, 131_071, 131_073,
-    200_000,
+    0, 1, 2, 12, 13, 32_767, 32_768, 32_769, 65_534, 65_535, 65_536, 65_537, 98_304, 131_071,
+    131_073, 200_000,
 ];
 
 fn levels(codec: Codec) -> Vec<Option<i32>> {
@@ -30,7 +30,8 @@ fn every_size_at_the_default_level() {
             for content in [&noise[..size], &records[..size], &zeros[..size]] {
                 let compressed = compress(codec, None, content);
                 for max in [usize::MAX, 65_536, 4096] {
-                    let found = decompress(codec, Lz4Header::Checked, &compressed, max).expect("decodes");
+                    let found =
+                        decompress(codec, Lz4Header::Checked, &compressed, max).expect("decodes");
                     assert!(found == content, "{codec}: {size} bytes by {max}");
                 }
             }
@@ -45,8 +46,13 @@ fn every_level() {
         for level in levels(codec) {
             for content in &contents {
                 let compressed = compress(codec, level, content);
-                let found = decompress(codec, Lz4Header::Checked, &compressed, usize::MAX).expect("decodes");
-                assert!(found == *content, "{codec}: level {level:?}, {} bytes", content.len());
+                let found = decompress(codec, Lz4Header::Checked, &compressed, usize::MAX)
+                    .expect("decodes");
+                assert!(
+                    found == *content,
+                    "{codec}: level {level:?}, {} bytes",
+                    content.len()
+                );
             }
         }
     }

@@ -1,0 +1,280 @@
+//! What a crash must have left.
+
+use std::sync::Arc;
+
+use super::crash::{self, Expected, Random, Record};
+use super::history::History;
+use super::{Checked, count};
+use klog::format::checkpoint::{self, RECOVERY_POINT_FILE};
+use klog::inspect::{DumpOptions, dump};
+use klog::io::{FileSystem, ManualClock, SimFs};
+use klog::log::{AppendOptions, WriteDurability};
+use klog::manager::Manager;
+use klog::types::TimestampMs;
+
+/// The recovery points on a disk: everything below is promised to be there.
+pub(crate) fn recovery_points(disk: &SimFs) -> Checked<checkpoint::Offsets> {
+    let path = format!("{}/{RECOVERY_POINT_FILE}", crash::DIR);
+    let content = klog::io::read_file(disk, path.as_ref()).map_err(|e| format!("{e:?}"))?;
+    checkpoint::parse(&content.unwrap_or_default()).map_err(|e| format!("{e:?}"))
+}
+
+/// Checks what a crash left.
+pub(crate) struct Crash<'h> {
+    pub(crate) history: &'h History,
+    /// Whether the directory was closed in order before.
+    pub(crate) clean: bool,
+    /// What a power cut leaves.
+    pub(crate) durable: &'h [Expected],
+}
+
+impl Crash<'_> {
+    pub(crate) fn open(&self, disk: &SimFs) -> Checked<Manager> {
+        let clock = Arc::new(ManualClock::new(TimestampMs(self.history.now)));
+        crash::open(disk, &clock, &self.history.config).map_err(|e| format!("opening: {e:?}"))
+    }
+
+    /// Opens the disk and compares. What was found becomes the expectation of what follows: all of it, and no more.
+    pub(crate) fn open_and_compare(
+        &self,
+        disk: &SimFs,
+        expected: &[Expected],
+        random: &mut Random,
+    ) -> Checked<(Manager, Vec<Expected>)> {
+        let promised = recovery_points(disk)?;
+        let manager = self.open(disk)?;
+        if let Some(failed) = manager.failed_logs().first() {
+            return Err(format!(
+                "log {} does not open: {:?}",
+                failed.partition, failed.error
+            ));
+        }
+        let was_clean = manager.dirs()[0].was_clean;
+        if was_clean {
+            crash::check_nothing_done(&manager)?;
+        } else if self.clean {
+            return Err("the marker of the clean close is gone".to_owned());
+        }
+        let mut found = Vec::new();
+        for expected in expected {
+            let mut expected = expected.clone();
+            if was_clean && expected.exists && self.clean {
+                expected.at_least = expected.at_most;
+            }
+            let Some(end) = crash::check_log(&manager, &expected, random)? else {
+                continue;
+            };
+            let point = promised
+                .get(&crash::partition(&expected.topic))
+                .map_or(0, |point| point.0);
+            if usize::try_from(point).unwrap() > end {
+                return Err(format!(
+                    "the recovery point of {} was {point}, it has {end} records",
+                    expected.topic
+                ));
+            }
+            let topic_id = manager
+                .log(&crash::partition(&expected.topic))
+                .unwrap()
+                .topic_id();
+            expected.records.truncate(end);
+            found.push(Expected {
+                at_least: end,
+                at_most: end,
+                exists: true,
+                topic_ids: vec![topic_id],
+                ..expected
+            });
+        }
+        Ok((manager, found))
+    }
+
+    pub(crate) fn check(&self, disk: &SimFs, expected: &[Expected], seed: u64) -> Checked {
+        let mut random = Random::new(seed);
+        let then = [
+            "a second crash",
+            "appends",
+            "another open",
+            "a clean close",
+            "a look",
+        ][random.below(5)];
+        if then == "a second crash" {
+            disk.record_moments();
+        }
+        let (manager, found) = self.open_and_compare(disk, expected, &mut random)?;
+        count(&self.history.covered.second);
+        let checked = match then {
+            "a second crash" => {
+                drop(manager);
+                self.second_crash(disk, &found, &mut random)
+            }
+            "appends" => self.appends(disk, &manager, found, &mut random),
+            "another open" => {
+                manager.abandon();
+                // The first open took the marker: only the second one recovers.
+                let was_clean = manager.dirs()[0].was_clean;
+                let once = (!was_clean).then(|| crash::files(disk));
+                self.another_open(disk, once, &found, &mut random)
+            }
+            "a clean close" => {
+                manager.close().map_err(|e| format!("{e:?}"))?;
+                self.clean_close(disk, &found, &mut random)
+            }
+            _ => {
+                manager.abandon();
+                self.look(disk, &found)
+            }
+        };
+        checked.map_err(|problem| format!("then {then}: {problem}"))
+    }
+
+    /// The crash comes while the first one is recovered from, or when that is done: then nothing that was found goes.
+    pub(crate) fn second_crash(
+        &self,
+        disk: &SimFs,
+        found: &[Expected],
+        random: &mut Random,
+    ) -> Checked {
+        let moments = disk.take_moments();
+        let i = random.below(moments.len());
+        let (name, again) = if random.one_in(3) {
+            // A process that dies leaves everything for which the first crash had an answer.
+            ("kill", moments[i].after_kill())
+        } else {
+            ("cut", moments[i].after_power_cut(random.next()))
+        };
+        let expected = if i + 1 == moments.len() || name == "kill" {
+            found
+        } else {
+            self.durable
+        };
+        let crash = Crash {
+            clean: false,
+            ..*self
+        };
+        crash
+            .open_and_compare(&again, expected, random)
+            .map_err(|problem| {
+                format!("{name} at moment {i} of {}: {problem}", moments.len() - 1)
+            })?;
+        Ok(())
+    }
+
+    /// Appends get the next offsets, and a cut after them takes nothing that was found, and brings nothing back.
+    pub(crate) fn appends(
+        &self,
+        disk: &SimFs,
+        manager: &Manager,
+        mut found: Vec<Expected>,
+        random: &mut Random,
+    ) -> Checked {
+        for (n, expected) in found.iter_mut().enumerate() {
+            let log = manager.log(&crash::partition(&expected.topic)).unwrap();
+            for _ in 0..=random.below(3) {
+                let id = 1_000_000 + 1000 * n as u64 + expected.records.len() as u64;
+                let mut record = Record::random(random, id, self.history.now);
+                let durability = *random.pick(&[
+                    WriteDurability::PageCache,
+                    WriteDurability::PageCache,
+                    WriteDurability::Synced,
+                ]);
+                let options = AppendOptions {
+                    durability,
+                    ..AppendOptions::default()
+                };
+                let result = log
+                    .append(
+                        &mut crash::builder_of(std::slice::from_ref(&record)),
+                        &options,
+                    )
+                    .map_err(|e| format!("{e:?}"))?;
+                if usize::try_from(result.first_offset.0) != Ok(expected.records.len()) {
+                    return Err(format!("the append got the offset {}", result.first_offset));
+                }
+                record.epoch = log.epochs().last().map_or(0, |e| e.epoch.0);
+                if result.log_append_time.is_some() {
+                    record.timestamp = result.log_append_time.0;
+                }
+                expected.records.push(record);
+                expected.at_most += 1;
+                if durability == WriteDurability::Synced {
+                    expected.at_least = expected.at_most;
+                }
+            }
+        }
+        let crash = Crash {
+            clean: false,
+            ..*self
+        };
+        let seed = random.next();
+        crash
+            .open_and_compare(&disk.after_power_cut(seed), &found, random)
+            .map_err(|problem| format!("cut {seed:#x}: {problem}"))?;
+        Ok(())
+    }
+
+    /// Opening what was opened changes nothing.
+    pub(crate) fn another_open(
+        &self,
+        disk: &SimFs,
+        once: Option<crash::Files>,
+        found: &[Expected],
+        random: &mut Random,
+    ) -> Checked {
+        let crash = Crash {
+            clean: false,
+            ..*self
+        };
+        let (manager, _) = crash.open_and_compare(disk, found, random)?;
+        manager.abandon();
+        match once.and_then(|once| crash::difference(&once, &crash::files(disk))) {
+            None => Ok(()),
+            Some(what) => Err(format!("the files differ: {what}")),
+        }
+    }
+
+    /// After a close nothing is left to do, whatever comes.
+    pub(crate) fn clean_close(
+        &self,
+        disk: &SimFs,
+        found: &[Expected],
+        random: &mut Random,
+    ) -> Checked {
+        let crash = Crash {
+            clean: true,
+            ..*self
+        };
+        let after = if random.one_in(2) {
+            disk.after_kill()
+        } else {
+            disk.after_power_cut(random.next())
+        };
+        crash.open_and_compare(&after, found, random)?;
+        count(&self.history.covered.clean);
+        Ok(())
+    }
+
+    /// A dump tells what opening finds, and changes nothing.
+    pub(crate) fn look(&self, disk: &SimFs, found: &[Expected]) -> Checked {
+        let before = crash::files(disk);
+        let base: Arc<dyn FileSystem> = Arc::new(disk.clone());
+        let options = DumpOptions {
+            only: None,
+            config: Arc::clone(&self.history.config),
+            now: TimestampMs(self.history.now),
+        };
+        let mut text = Vec::new();
+        dump(&base, crash::DIR.as_ref(), &options, &mut text).map_err(|e| format!("{e:?}"))?;
+        let text = String::from_utf8(text).unwrap();
+        for expected in found {
+            let line = format!("log {}-0 start=0 end={} ", expected.topic, expected.at_most);
+            if !text.contains(&line) {
+                return Err(format!("the dump does not say {line:?}:\n{text}"));
+            }
+        }
+        match crash::difference(&before, &crash::files(disk)) {
+            None => Ok(()),
+            Some(what) => Err(format!("the look changed files: {what}")),
+        }
+    }
+}
