@@ -16,6 +16,18 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
     let root = tempfile::tempdir().unwrap();
     let owner = manager(root.path());
     let t = log(owner, "t");
+    append_an_array(t);
+    let mut cursor = klog_cursor { id: 0 };
+    ok(|e| klog_cursor_open(t, 0, null(), &raw mut cursor, e));
+    append_what_comes_packed(t, cursor);
+    append_what_comes_as_a_batch(t);
+    check_three_copies(cursor);
+    assert_eq!(klog_cursor_close(cursor), KLOG_OK);
+    close(owner);
+}
+
+/// Three records, one with a null value, one with headers.
+fn append_an_array(t: klog_log) {
     let headers = [
         klog_header {
             key: c"h".as_ptr(),
@@ -49,10 +61,11 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
         ),
         (0, 2, 3, 102)
     );
+}
 
-    // Packed out, packed in.
-    let mut cursor = klog_cursor { id: 0 };
-    ok(|e| klog_cursor_open(t, 0, null(), &raw mut cursor, e));
+/// Packed out, packed in.
+fn append_what_comes_packed(t: klog_log, cursor: klog_cursor) {
+    let mut result = init!(klog_append_result);
     let mut packed = vec![0u8; 4096];
     let mut read = init!(klog_read_result);
     let small =
@@ -99,8 +112,12 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
         )
     });
     assert_eq!((result.first_offset, result.last_offset), (3, 5));
+}
 
-    // A batch out, a batch in: its offset is 0 in the hands of a producer.
+/// A batch out, a batch in: its offset is 0 in the hands of a producer.
+fn append_what_comes_as_a_batch(t: klog_log) {
+    let mut result = init!(klog_append_result);
+    let mut read = init!(klog_read_result);
     let mut batch = vec![0u8; 4096];
     ok(|e| {
         klog_read(
@@ -153,8 +170,11 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
         (-1, 0),
         "a cut batch is nothing, as in Kafka"
     );
+}
 
-    // All copies read alike.
+/// All copies read alike.
+fn check_three_copies(cursor: klog_cursor) {
+    let mut read = init!(klog_read_result);
     ok(|e| klog_cursor_seek(cursor, 0, e));
     let mut places = [record(b"", b""); 64];
     ok(|e| klog_cursor_next(cursor, places.as_mut_ptr(), 64, &raw mut read, e));
@@ -186,8 +206,6 @@ fn arrays_packed_buffers_and_batches_are_three_forms_of_the_same() {
         KLOG_ERR_END
     );
     assert_eq!(read.next_offset, 9, "END says where the log ends");
-    assert_eq!(klog_cursor_close(cursor), KLOG_OK);
-    close(owner);
 }
 
 #[test]

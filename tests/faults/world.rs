@@ -402,8 +402,6 @@ pub(crate) fn log_for_time(log: &Arc<Log>) -> Result<(), Error> {
     Ok(())
 }
 
-/// How many failures there were, and what became of them.
-
 impl World {
     /// A dump tells what is there.
     pub(crate) fn check_dump(&self) -> Checked {

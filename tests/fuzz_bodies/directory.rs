@@ -335,38 +335,9 @@ fn check(disk: &SimFs, config: &Arc<Resolved>) {
         assert_same(&seen.records, &again.records, "opened again after a kill");
     }
 
-    // Appends go on at the end.
-    let mut builder = BatchBuilder::new();
-    builder
-        .push(NOW, Some(b"new"), Some(b"one"), [].into_iter())
-        .unwrap();
-    let mut expected = again;
-    match log.append(&mut builder, &AppendOptions::default()) {
-        Ok(result) => {
-            assert_eq!(result.first_offset, expected.end);
-            // Segments that nobody writes so, with offsets of later ones, have no order to be kept.
-            if expected
-                .records
-                .iter()
-                .any(|(offset, _)| *offset >= expected.end)
-            {
-                return;
-            }
-            let appended = see_from(&log, result.first_offset);
-            assert!(
-                appended.len() == 1 && appended[0].0 == result.first_offset,
-                "appended at {}, found {appended:?}",
-                result.first_offset
-            );
-            expected.end = expected.end.next();
-            expected.records.extend(appended);
-        }
-        // At the end of all offsets nothing fits any more.
-        Err(error) => assert!(
-            expected.end.0 > i64::MAX - 3 || error.kind() == ErrorKind::KafkaStorage,
-            "an append is refused: {error:?}"
-        ),
-    }
+    let Some(expected) = append_at_the_end(&log, again) else {
+        return;
+    };
     log.flush().unwrap();
 
     // Closed in order, it opens as it was, and nothing is left to do.
@@ -393,6 +364,41 @@ fn check(disk: &SimFs, config: &Arc<Resolved>) {
         &closed.records,
         "closed in order and opened again",
     );
+}
+
+/// Appends go on at the end of what was seen. What is to be seen then, where that can be said.
+fn append_at_the_end(log: &Arc<Log>, mut expected: Seen) -> Option<Seen> {
+    let mut builder = BatchBuilder::new();
+    builder
+        .push(NOW, Some(b"new"), Some(b"one"), [].into_iter())
+        .unwrap();
+    match log.append(&mut builder, &AppendOptions::default()) {
+        Ok(result) => {
+            assert_eq!(result.first_offset, expected.end);
+            // Segments that nobody writes so, with offsets of later ones, have no order to be kept.
+            if expected
+                .records
+                .iter()
+                .any(|(offset, _)| *offset >= expected.end)
+            {
+                return None;
+            }
+            let appended = see_from(log, result.first_offset);
+            assert!(
+                appended.len() == 1 && appended[0].0 == result.first_offset,
+                "appended at {}, found {appended:?}",
+                result.first_offset
+            );
+            expected.end = expected.end.next();
+            expected.records.extend(appended);
+        }
+        // At the end of all offsets nothing fits any more.
+        Err(error) => assert!(
+            expected.end.0 > i64::MAX - 3 || error.kind() == ErrorKind::KafkaStorage,
+            "an append is refused: {error:?}"
+        ),
+    }
+    Some(expected)
 }
 
 fn assert_same(before: &[(Offset, u32)], after: &[(Offset, u32)], when: &str) {
