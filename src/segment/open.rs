@@ -333,35 +333,7 @@ impl Segment {
         let entry = self.with_indexes(|indexes| indexes.last_offset())?;
         let position = entry.map_or(0, |e| u64::from(e.position));
         let mut scan = BatchScan::new(Arc::clone(&self.file), position..self.size_bytes());
-        let mut expected = self.base_offset;
-        loop {
-            let scanned = match scan.next_batch() {
-                Ok(Some(scanned)) => scanned,
-                Ok(None) => break,
-                Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
-                Err(e) => return Err(e),
-            };
-            match scan.ensure_valid(&scanned) {
-                Ok(()) => {}
-                Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
-                Err(e) => return Err(e),
-            }
-            let header = &scanned.header;
-            if !header.follows(expected) {
-                return Ok(Err(format!(
-                    "the batch at position {} has the offsets {}..{}, expected was {expected} or more",
-                    scanned.position, header.base_offset, header.last_offset
-                )));
-            }
-            expected = header.last_offset.next();
-        }
-        match scan.rest_bytes() {
-            0 => Ok(Ok(())),
-            rest => Ok(Err(format!(
-                "{rest} bytes behind the last batch at position {}",
-                scan.position()
-            ))),
-        }
+        Ok(scan.end_of_valid(self.base_offset)?.map(|_| ()))
     }
 }
 

@@ -7,12 +7,11 @@ use std::sync::atomic::Ordering;
 use super::Segment;
 use super::index::Indexes;
 use super::open::EntriesDue;
-use super::scan::{BatchScan, Scanned};
+use super::scan::BatchScan;
 use super::write::SegmentWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::txn_index::AbortedTxn;
-use crate::types::Offset;
 
 /// What the log that a segment belongs to learns from its batches.
 pub trait RecoverySink {
@@ -53,9 +52,9 @@ impl Segment {
         let mut expected = self.base_offset;
         let mut valid_bytes = 0;
         let reason = loop {
-            let scanned = match next_valid(&mut scan, expected) {
+            let scanned = match scan.next_valid(expected) {
                 Ok(Some(scanned)) => scanned,
-                Ok(None) => break trailing(&scan),
+                Ok(None) => break scan.trailing(),
                 Err(e) if e.is_corrupt_data() => break Some(e.to_string()),
                 Err(e) => return Err(e),
             };
@@ -104,31 +103,4 @@ impl Segment {
             },
         ))
     }
-}
-
-/// The next batch whose checksum is good and whose offsets rise.
-fn next_valid(scan: &mut BatchScan, expected: Offset) -> Result<Option<Scanned>> {
-    let Some(scanned) = scan.next_batch()? else {
-        return Ok(None);
-    };
-    scan.ensure_valid(&scanned)?;
-    let header = &scanned.header;
-    if !header.follows(expected) {
-        return Err(Error::corrupt(format!(
-            "the batch at position {} has the offsets {}..{}, expected was {expected} or more",
-            scanned.position, header.base_offset, header.last_offset
-        ))
-        .at_position(scanned.position));
-    }
-    Ok(Some(scanned))
-}
-
-fn trailing(scan: &BatchScan) -> Option<String> {
-    let rest = scan.rest_bytes();
-    (rest > 0).then(|| {
-        format!(
-            "{rest} bytes behind the last whole batch, at position {}",
-            scan.position()
-        )
-    })
 }

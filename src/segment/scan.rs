@@ -11,7 +11,7 @@ use crate::format::batch::{
     Batch, BatchHeader, HEADER_BYTES, Next, PREFIX_AND_MAGIC_BYTES, next_in_file,
 };
 use crate::io::File;
-use crate::types::to_usize;
+use crate::types::{Offset, to_usize};
 
 /// The largest batch that the walk holds in memory without being asked to.
 const CHUNK_BYTES: usize = 1024 * 1024;
@@ -158,6 +158,51 @@ impl BatchScan {
             at += n;
         }
         sum.check().map_err(|e| e.at_position(scanned.position))
+    }
+
+    /// The next batch, which must have a good checksum and offsets from `expected` on; else CORRUPT_MESSAGE.
+    pub fn next_valid(&mut self, expected: Offset) -> Result<Option<Scanned>> {
+        let Some(scanned) = self.next_batch()? else {
+            return Ok(None);
+        };
+        self.ensure_valid(&scanned)?;
+        let header = &scanned.header;
+        if !header.follows(expected) {
+            return Err(Error::corrupt(format!(
+                "the batch at position {} has the offsets {}..{}, expected was {expected} or more",
+                scanned.position, header.base_offset, header.last_offset
+            ))
+            .at_position(scanned.position));
+        }
+        Ok(Some(scanned))
+    }
+
+    /// Walks to the end over batches with good checksums and offsets that rise from `expected` on. The offset behind the
+    /// last one; or what is wrong, bytes that are no whole batch among it.
+    pub fn end_of_valid(
+        &mut self,
+        mut expected: Offset,
+    ) -> Result<std::result::Result<Offset, String>> {
+        loop {
+            match self.next_valid(expected) {
+                Ok(Some(scanned)) => expected = scanned.header.last_offset.next(),
+                Ok(None) => return Ok(self.trailing().map_or(Ok(expected), Err)),
+                Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// What lies behind the last whole batch, if anything does.
+    #[must_use]
+    pub fn trailing(&self) -> Option<String> {
+        let rest = self.rest_bytes();
+        (rest > 0).then(|| {
+            format!(
+                "{rest} bytes behind the last whole batch, at position {}",
+                self.position()
+            )
+        })
     }
 
     /// `len` bytes at `position`, fewer only if the file ends before them.

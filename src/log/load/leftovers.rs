@@ -224,31 +224,5 @@ fn whole_segment_end(
 ) -> Result<std::result::Result<Offset, String>> {
     let file = fs.open(path, OpenMode::Read)?;
     let len = file.len()?;
-    let mut scan = BatchScan::new(file, 0..len);
-    let mut end = base;
-    loop {
-        let scanned = match scan.next_batch() {
-            Ok(Some(scanned)) => scanned,
-            Ok(None) => break,
-            Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
-            Err(e) => return Err(e),
-        };
-        match scan.ensure_valid(&scanned) {
-            Ok(()) => {}
-            Err(e) if e.is_corrupt_data() => return Ok(Err(e.to_string())),
-            Err(e) => return Err(e),
-        }
-        let header = &scanned.header;
-        if !header.follows(end) {
-            return Ok(Err(format!(
-                "offsets fall at position {}",
-                scanned.position
-            )));
-        }
-        end = header.last_offset.next();
-    }
-    match scan.rest_bytes() {
-        0 => Ok(Ok(end)),
-        rest => Ok(Err(format!("{rest} bytes behind its last whole batch"))),
-    }
+    BatchScan::new(file, 0..len).end_of_valid(base)
 }
