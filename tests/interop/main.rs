@@ -14,10 +14,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../crash/run.rs"]
+mod run;
+
 mod kafka;
 
 mod clean_close;
 mod damaged;
+mod differential;
 mod dump_tool;
 mod framings;
 mod killed;

@@ -50,10 +50,21 @@ public final class LogCapture {
     /** The oldest lines go first: a long run must not fill the memory. */
     private static final int LIMIT = 20_000;
 
+    /** How Kafka 4.4.0 says, at DEBUG, with which numbers an append rolls a segment. Kept apart: it is no remark. */
+    private static final String ROLL = "Rolling new log segment (";
+
     private static final ConcurrentMap<String, Logger> LOGGERS = new ConcurrentHashMap<>();
     private static final Deque<Line> LINES = new ArrayDeque<>();
+    private static volatile String lastRoll;
 
     private LogCapture() { }
+
+    /** The numbers of the last roll that an append asked for, or null; once. */
+    public static String takeRoll() {
+        String taken = lastRoll;
+        lastRoll = null;
+        return taken;
+    }
 
     /** Hands out the lines kept since the last call, in the order in which they were logged. */
     public static List<Line> take() {
@@ -80,6 +91,12 @@ public final class LogCapture {
     private static void info(FormattingTuple event) {
         String text = event.getMessage();
         if (text != null && REPAIRS.stream().anyMatch(text::contains)) keep(Kind.RECOVERED, event);
+    }
+
+    private static void debug(String format, Object... arguments) {
+        if (format != null && format.contains(ROLL)) {
+            lastRoll = MessageFormatter.arrayFormat(format, arguments).getMessage();
+        }
     }
 
     /** slf4j's interface has a method for each level and number of arguments; all end in the three methods above. */
@@ -109,7 +126,7 @@ public final class LogCapture {
         @Override public void debug(String message) { }
         @Override public void debug(String format, Object a) { }
         @Override public void debug(String format, Object a, Object b) { }
-        @Override public void debug(String format, Object... arguments) { }
+        @Override public void debug(String format, Object... arguments) { LogCapture.debug(format, arguments); }
         @Override public void debug(String message, Throwable cause) { }
 
         @Override public boolean isInfoEnabled() { return true; }

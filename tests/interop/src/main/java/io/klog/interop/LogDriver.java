@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.errors.CorruptRecordException;
 import org.apache.kafka.common.message.AbortedTxn;
@@ -28,6 +29,7 @@ import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.internals.log.LogSegment;
+import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
 
@@ -57,6 +59,9 @@ final class LogDriver {
     private static final short NO_TRANSACTION_VERSION = -1;
 
     private final Map<String, Driven> logs = new HashMap<>();
+
+    /** Why each log rolled last, in Kafka's words, until somebody asks. */
+    private final Map<String, String> rolls = new HashMap<>();
 
     private UnifiedLog log(Arguments arguments) {
         return driven(arguments.text("ID")).log();
@@ -102,24 +107,26 @@ final class LogDriver {
 
     /** Appends as the leader does: offsets and timestamps are assigned. */
     String append(Arguments arguments) {
-        UnifiedLog log = log(arguments);
+        String id = arguments.text("ID");
+        UnifiedLog log = driven(id).log();
         int epoch = arguments.int32("EPOCH");
         MemoryRecords records = records(arguments.text("HEXBATCHES"));
         AppendOrigin origin =
             arguments.more() ? arguments.choice("ORIGIN", AppendOrigin.class) : AppendOrigin.CLIENT;
         short version = arguments.more() ? (short) arguments.int32("TXN_VERSION") : NO_TRANSACTION_VERSION;
         arguments.end();
-        return appended(log.appendAsLeader(records, epoch, origin, RequestLocal.noCaching(),
+        return appended(id, () -> log.appendAsLeader(records, epoch, origin, RequestLocal.noCaching(),
             VerificationGuard.SENTINEL, version));
     }
 
     /** Appends as a follower does: batches are taken as they are. */
     String follow(Arguments arguments) {
-        UnifiedLog log = log(arguments);
+        String id = arguments.text("ID");
+        UnifiedLog log = driven(id).log();
         int epoch = arguments.int32("EPOCH");
         MemoryRecords records = records(arguments.text("HEXBATCHES"));
         arguments.end();
-        return appended(log.appendAsFollower(records, epoch));
+        return appended(id, () -> log.appendAsFollower(records, epoch));
     }
 
     /** A fresh buffer each time, as a leader append writes into it. */
@@ -127,7 +134,15 @@ final class LogDriver {
         return MemoryRecords.readableRecords(ByteBuffer.wrap(Text.fromHex(hex)));
     }
 
-    private static String appended(LogAppendInfo info) {
+    private String appended(String id, Supplier<LogAppendInfo> append) {
+        LogAppendInfo info;
+        LogCapture.takeRoll();
+        try {
+            info = append.get();
+        } finally {
+            String roll = LogCapture.takeRoll();
+            if (roll != null) rolls.put(id, roll);
+        }
         return "first=" + info.firstOffset() + " last=" + info.lastOffset() + " append_time=" + info.logAppendTime()
             + " max_ts=" + info.maxTimestamp() + " start=" + info.logStartOffset() + "\n";
     }
@@ -231,11 +246,60 @@ final class LogDriver {
         return "hw=" + log.updateHighWatermark(offset) + "\n";
     }
 
+    /** Sets the high watermark as a follower does; the answer is what it became, or {@code -} if it stayed. */
+    String maybeHighWatermark(Arguments arguments) throws IOException {
+        UnifiedLog log = log(arguments);
+        long offset = arguments.int64("N");
+        arguments.end();
+        return log.maybeUpdateHighWatermark(offset).map(became -> "hw=" + became).orElse("-") + "\n";
+    }
+
+    /** Raises the log start as a client's request to delete records does. */
+    String deleteRecords(Arguments arguments) {
+        UnifiedLog log = log(arguments);
+        long offset = arguments.int64("N");
+        arguments.end();
+        boolean raised = log.maybeIncrementLogStartOffset(offset, LogStartOffsetIncrementReason.ClientRecordDeletion);
+        return "raised=" + Text.flag(raised) + " start=" + log.logStartOffset() + "\n";
+    }
+
+    /** Forgets the producers that have expired by now. */
+    String expire(Arguments arguments) {
+        Driven driven = driven(arguments.text("ID"));
+        arguments.end();
+        driven.log().removeExpiredProducers(driven.time().milliseconds());
+        return "producers=" + driven.log().producerStateManager().producerIdCount() + "\n";
+    }
+
+    /** Puts the leader epochs back to what they were, after an append that was refused and left its epoch behind. */
+    String epochs(Arguments arguments) {
+        UnifiedLog log = log(arguments);
+        List<String> entries = arguments.rest();
+        log.leaderEpochCache().clearAndFlush();
+        for (String entry : entries) {
+            String[] parts = entry.split(":", -1);
+            if (parts.length != 2) throw new BadRequest("bad epoch " + entry);
+            log.leaderEpochCache().assign((int) Arguments.number("epoch", parts[0]),
+                Arguments.number("offset", parts[1]));
+        }
+        return "";
+    }
+
     String truncate(Arguments arguments) {
         UnifiedLog log = log(arguments);
         long offset = arguments.int64("N");
         arguments.end();
         return "truncated=" + Text.flag(log.truncateTo(offset)) + " end=" + log.logEndOffset() + "\n";
+    }
+
+    /** Drops everything and starts anew at an offset. */
+    String truncateFully(Arguments arguments) {
+        UnifiedLog log = log(arguments);
+        long offset = arguments.int64("N");
+        Optional<Long> start = arguments.more() ? Optional.of(arguments.int64("START")) : Optional.empty();
+        arguments.end();
+        log.truncateFullyAndStartAt(offset, start);
+        return "start=" + log.logStartOffset() + " end=" + log.logEndOffset() + "\n";
     }
 
     String info(Arguments arguments) {
@@ -250,6 +314,18 @@ final class LogDriver {
         return "start=" + log.logStartOffset() + " end=" + log.logEndOffset() + " hw=" + log.highWatermark()
             + " lso=" + log.lastStableOffset() + " recovery_point=" + log.recoveryPoint()
             + " segments=" + segments + "\n";
+    }
+
+    /** What can be told of a log without looking at its files: {@code info}, why it rolled, and the state beside it. */
+    String state(Arguments arguments) throws IOException {
+        String id = arguments.text("ID");
+        UnifiedLog log = driven(id).log();
+        arguments.end();
+        StringBuilder out = new StringBuilder(describe(log));
+        String roll = rolls.remove(id);
+        if (roll != null) out.append("roll ").append(roll).append('\n');
+        new LogText(log, out).writeState();
+        return out.toString();
     }
 
     /** The log's part of the canonical text, as it is now; {@code lso} follows the high watermark as it stands. */
@@ -267,6 +343,7 @@ final class LogDriver {
         arguments.end();
         Driven driven = driven(id);
         logs.remove(id);
+        rolls.remove(id);
         try {
             driven.log().prepareActiveSegmentForClose();
             driven.log().flush(true);
@@ -283,6 +360,7 @@ final class LogDriver {
         arguments.end();
         Driven driven = driven(id);
         logs.remove(id);
+        rolls.remove(id);
         driven.drop();
         return "";
     }
@@ -301,8 +379,14 @@ final class LogDriver {
             new Command("aborted", "ID FROM UPTO", this::aborted),
             new Command("epoch_end", "ID EPOCH", this::epochEnd),
             new Command("hw", "ID N", this::highWatermark),
+            new Command("maybe_hw", "ID N", this::maybeHighWatermark),
+            new Command("delete_records", "ID N", this::deleteRecords),
+            new Command("expire", "ID", this::expire),
+            new Command("epochs", "ID [EPOCH:OFFSET...]", this::epochs),
             new Command("truncate", "ID N", this::truncate),
+            new Command("truncate_fully", "ID N [START]", this::truncateFully),
             new Command("info", "ID", this::info),
+            new Command("state", "ID", this::state),
             new Command("text", "ID", this::text),
             new Command("close", "ID", this::close),
             new Command("kill", "ID", this::kill));

@@ -46,6 +46,16 @@ final class LogText {
         writeFiles();
     }
 
+    /** Appends the lines of the state beside the segments, then a {@code snapshot} line for each producer snapshot. */
+    void writeState() throws IOException {
+        writeEpochs();
+        writeProducers();
+        writeAborted();
+        for (String name : fileNames()) {
+            if (name.endsWith(".snapshot")) out.append("snapshot ").append(Long.parseLong(name.substring(0, 20))).append('\n');
+        }
+    }
+
     private void writeSegment(LogSegment segment) throws IOException {
         out.append("seg ").append(segment.baseOffset()).append(" size=").append(segment.size()).append('\n');
         OffsetIndex offsets = segment.offsetIndex();
@@ -115,12 +125,17 @@ final class LogText {
     }
 
     private void writeFiles() throws IOException {
+        for (String name : fileNames()) out.append("file ").append(name).append('\n');
+    }
+
+    /** What waits for its removal does not count. */
+    private List<String> fileNames() throws IOException {
         List<String> names = new ArrayList<>();
         try (var entries = Files.newDirectoryStream(log.dir().toPath())) {
             for (Path entry : entries) names.add(entry.getFileName().toString());
         }
         names.removeIf(name -> name.endsWith(".deleted"));
         Collections.sort(names, Text.BY_BYTES);
-        names.forEach(name -> out.append("file ").append(name).append('\n'));
+        return names;
     }
 }

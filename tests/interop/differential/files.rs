@@ -1,0 +1,94 @@
+//! Compares the files of two closed logs.
+
+use std::fs;
+use std::path::Path;
+
+use klog::format::snapshot;
+
+use super::side::Opening;
+use crate::kafka::{partition_files, unlike};
+use crate::support::canonical::{LogLines, Text};
+use crate::support::engine::CLEAN_MARKER;
+use crate::support::tree::{self, Content};
+
+/// Where the files of two logs differ that were closed in order, a line for each; `reencodes` if batches and what depends
+/// on their sizes are each side's own.
+pub(crate) fn differences(left: &Path, right: &Path, reencodes: bool) -> Vec<String> {
+    let files = |dir: &Path| {
+        let mut files = partition_files(dir);
+        if reencodes {
+            files.retain(|path, _| {
+                !matches!(
+                    path.extension().and_then(|ending| ending.to_str()),
+                    Some("log" | "index")
+                )
+            });
+        }
+        sort_snapshots(&mut files);
+        files
+    };
+    tree::differences(&files(left), &files(right))
+}
+
+/// The order of a snapshot's entries is nobody's rule (state.md 6.1).
+fn sort_snapshots(files: &mut Content) {
+    for (path, content) in files {
+        if path.extension() != Some("snapshot".as_ref()) {
+            continue;
+        }
+        let parsed = content.as_deref().map(snapshot::parse);
+        if let Some(Ok(mut entries)) = parsed {
+            entries.sort_by_key(|entry| entry.producer_id);
+            *content = Some(snapshot::write(&entries));
+        }
+    }
+}
+
+/// Where two dumps of the same log differ.
+pub(crate) fn dump_difference(left: &str, right: &str, reencodes: bool) -> Option<String> {
+    let log = |text: &str| {
+        let lines = Text::parse(text).log("t-0").clone();
+        if reencodes {
+            without_sizes(&lines)
+        } else {
+            lines
+        }
+    };
+    unlike(&log(left), &log(right))
+}
+
+/// The lines without what depends on how bytes were compressed.
+fn without_sizes(lines: &LogLines) -> LogLines {
+    let kept = lines.0.iter().filter(|line| !line.starts_with("oi "));
+    let strip = |line: &String| {
+        if !line.starts_with("batch ") && !line.starts_with("seg ") {
+            return line.clone();
+        }
+        let words = line.split(' ');
+        let kept: Vec<&str> = words
+            .filter(|word| {
+                !["pos=", "size=", "crc="]
+                    .iter()
+                    .any(|front| word.starts_with(front))
+            })
+            .collect();
+        kept.join(" ")
+    };
+    LogLines(kept.map(strip).collect())
+}
+
+/// Makes a directory one that was closed in order, or was not, with these checkpoints.
+pub(crate) fn write_checkpoints(dir: &Path, opening: &Opening) {
+    let marker = dir.join(CLEAN_MARKER);
+    if opening.clean {
+        fs::write(marker, "{\"version\":0,\"brokerEpoch\":-1}").unwrap();
+    } else {
+        let _ = fs::remove_file(marker);
+    }
+    for (name, offset) in [
+        ("recovery-point-offset-checkpoint", opening.recovery_point),
+        ("log-start-offset-checkpoint", opening.start),
+    ] {
+        fs::write(dir.join(name), format!("0\n1\nt 0 {offset}\n")).unwrap();
+    }
+}

@@ -1,0 +1,99 @@
+//! Random streams of operations on Kafka's log and on klog's, from the same bytes: after each step both have given the same
+//! answer and are in the same state, and what they close has the same files. Each goes on in the other's directory, too.
+//! What deviations.md allows is tolerated by its id.
+//!
+//! `KLOG_SEED=N` runs one stream, `KLOG_SEEDS=N` another number of them. A stream that fails is made short and printed.
+
+mod batches;
+mod coverage;
+mod files;
+mod generator;
+mod kafka_side;
+mod op;
+mod pair;
+mod settings;
+mod shrink;
+mod side;
+
+use std::fmt::Write;
+
+use parking_lot::Mutex;
+
+use crate::run::Seeds;
+use crate::support::random::Random;
+use coverage::Coverage;
+use generator::Generator;
+use kafka_side::KafkaSide;
+use op::Op;
+use pair::Failure;
+use settings::{REENCODING, Settings};
+use side::Side;
+
+/// How many seeds `make test` runs.
+const SEEDS: u64 = 200;
+
+/// Makes the side that Kafka is compared with.
+type NewSide = fn(&Settings) -> Box<dyn Side>;
+
+/// Runs the stream of a seed; what differs, made short.
+fn run_seed(seed: u64, new_side: NewSide, coverage: &mut Coverage) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let settings = Settings::any(&mut random, seed % REENCODING == REENCODING - 1);
+    let mut generator = Generator::new(random, &settings);
+    let mut other = new_side(&settings);
+    let result = pair::run(&settings, &mut *other, coverage, |log| generator.next(log));
+    let Err(failure) = result else {
+        return Ok(());
+    };
+    let mut again = |ops: &[Op]| {
+        let mut ops = ops.iter();
+        let mut other = new_side(&settings);
+        let mut unused = Coverage::default();
+        pair::run(&settings, &mut *other, &mut unused, |_| ops.next().cloned())
+    };
+    let steps = failure.ops.len();
+    let short = shrink::shrink(failure.clone(), &mut again);
+    Err(story(&settings, &failure, steps, &short))
+}
+
+fn story(settings: &Settings, failure: &Failure, steps: usize, short: &Failure) -> String {
+    let mut text = format!(
+        "{} differs at step {steps}\n{}\n\nshortest stream:\n",
+        failure.kind, failure.text
+    );
+    for (key, value) in &settings.pairs {
+        writeln!(text, "  {key}={value}").unwrap();
+    }
+    for op in &short.ops {
+        writeln!(text, "  {op}").unwrap();
+    }
+    writeln!(text, "{}", short.text).unwrap();
+    text
+}
+
+/// Runs all seeds; what happened in them.
+fn run_seeds(seeds: &Seeds, test: &str, new_side: NewSide) -> Coverage {
+    let all = Mutex::new(Coverage::default());
+    seeds.run(&format!("interop differential::{test}"), |seed| {
+        let mut coverage = Coverage::default();
+        let result = run_seed(seed, new_side, &mut coverage);
+        all.lock().merge(&coverage);
+        result
+    });
+    all.into_inner()
+}
+
+fn kafka_again(settings: &Settings) -> Box<dyn Side> {
+    Box::new(KafkaSide::new(&settings.pairs))
+}
+
+/// The streams can be run, compare equal where nothing differs, and try everything.
+#[test]
+fn kafka_agrees_with_itself() {
+    let seeds = Seeds::from_env(SEEDS);
+    let coverage = run_seeds(&seeds, "kafka_agrees_with_itself", kafka_again);
+    println!("{}", coverage.text());
+    if seeds.are_all_of(SEEDS) {
+        assert_eq!(coverage.missing(&[]), [""; 0]);
+    }
+}
