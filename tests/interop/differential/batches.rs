@@ -13,12 +13,10 @@ use crate::support::engine::{Rec, batch as build};
 /// Where the fields of a batch of magic 2 stand.
 pub(crate) mod at {
     pub(crate) const SIZE: usize = 8;
-    pub(crate) const LEADER_EPOCH: usize = 12;
     pub(crate) const MAGIC: usize = 16;
     pub(crate) const ATTRIBUTES: usize = 21;
     pub(crate) const LAST_DELTA: usize = 23;
     pub(crate) const BASE_TIMESTAMP: usize = 27;
-    pub(crate) const SEQUENCE: usize = 53;
     pub(crate) const COUNT: usize = 57;
     pub(crate) const RECORDS: usize = 61;
 }

@@ -33,6 +33,7 @@ const REQUIRED: &[&str] = &[
     "roll by a refused append",
     "roll: size",
     "roll: time",
+    "roll: compaction lag",
     "roll: offset index",
     "roll: time index",
     "roll: offset range",
@@ -201,8 +202,15 @@ impl Coverage {
         }
     }
 
-    /// Which of Kafka's numbers made it roll for an append; they are as they were before it.
-    pub(crate) fn roll(&mut self, numbers: &str, incoming: i64, spans_too_far: bool) {
+    /// Which of Kafka's numbers made it roll for an append; they are as they were before it. They do not tell how long
+    /// compaction may be behind.
+    pub(crate) fn roll(
+        &mut self,
+        numbers: &str,
+        incoming: i64,
+        spans_too_far: bool,
+        compaction_lag_ms: i64,
+    ) {
         let pairs: Vec<(i64, i64)> = numbers
             .split([' ', ',', ')'])
             .filter_map(|word| {
@@ -225,8 +233,10 @@ impl Coverage {
                 "time index"
             } else if spans_too_far {
                 "offset range"
+            } else if age.0 > compaction_lag_ms {
+                "compaction lag"
             } else {
-                "unknown"
+                panic!("for which reason? {numbers}")
             }
         ));
     }

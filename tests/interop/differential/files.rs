@@ -61,7 +61,13 @@ pub(crate) fn dump_difference(left: &str, right: &str, reencodes: bool) -> Optio
 fn without_sizes(lines: &LogLines) -> LogLines {
     let kept = lines.0.iter().filter(|line| !line.starts_with("oi "));
     let strip = |line: &String| {
-        if !line.starts_with("batch ") && !line.starts_with("seg ") {
+        if let Some((segment, _)) = line
+            .split_once(" size=")
+            .filter(|_| line.starts_with("seg "))
+        {
+            return format!("{segment} size=0");
+        }
+        if !line.starts_with("batch ") {
             return line.clone();
         }
         let words = line.split(' ');

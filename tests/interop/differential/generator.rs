@@ -387,7 +387,10 @@ impl Generator {
 
     /// Appends of producers whose state the log may know.
     fn of_producer(&mut self, what: What, log: &State) -> Option<Append> {
-        let id = *self.random.pick(&PRODUCERS);
+        let mut id = *self.random.pick(&PRODUCERS);
+        if what == What::OtherKindInTransaction {
+            id = log.open_transactions().next().unwrap_or(id);
+        }
         let known = log.producers.get(&id);
         let next = known.map_or(0, next_sequence);
         let epoch = known.map_or(0, |producer| producer.epoch.max(0));
@@ -637,12 +640,7 @@ impl Generator {
     // Markers.
 
     fn marker(&mut self, log: &State) -> Op {
-        let open: Vec<i64> = log
-            .producers
-            .iter()
-            .filter(|(_, producer)| producer.txn_first.is_some())
-            .map(|(id, _)| *id)
-            .collect();
+        let open: Vec<i64> = log.open_transactions().collect();
         let id = if open.is_empty() || self.random.once_in(8) {
             *self.random.pick(&PRODUCERS)
         } else {

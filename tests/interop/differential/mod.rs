@@ -16,6 +16,7 @@ mod shrink;
 mod side;
 
 use std::fmt::Write;
+use std::path::Path;
 
 use parking_lot::Mutex;
 
@@ -27,7 +28,7 @@ use kafka_side::KafkaSide;
 use op::Op;
 use pair::Failure;
 use settings::{REENCODING, Settings};
-use side::Side;
+use side::{Answer, Opening, Refusal, Side, State};
 
 /// How many seeds `make test` runs.
 const SEEDS: u64 = 200;
@@ -85,6 +86,67 @@ fn run_seeds(seeds: &Seeds, test: &str, new_side: NewSide) -> Coverage {
 
 fn kafka_again(settings: &Settings) -> Box<dyn Side> {
     Box::new(KafkaSide::new(&settings.pairs))
+}
+
+/// Kafka's log, but every truncation goes one offset too low.
+struct Planted(KafkaSide);
+
+impl Side for Planted {
+    fn apply(&mut self, op: &Op) -> Answer {
+        match op {
+            Op::Truncate(to) if *to > 0 => self.0.apply(&Op::Truncate(to - 1)),
+            op => self.0.apply(op),
+        }
+    }
+
+    fn open(&mut self, dir: &Path, opening: &Opening) -> Result<(), Refusal> {
+        self.0.open(dir, opening)
+    }
+
+    fn state(&mut self) -> State {
+        self.0.state()
+    }
+
+    fn batch_base(&mut self, offset: i64) -> Option<i64> {
+        self.0.batch_base(offset)
+    }
+
+    fn forget_epochs(&mut self, before: &State) {
+        self.0.forget_epochs(before);
+    }
+
+    fn close(&mut self) {
+        self.0.close();
+    }
+
+    fn kill(&mut self) {
+        self.0.kill();
+    }
+
+    fn dump(&mut self, dir: &Path) -> String {
+        self.0.dump(dir)
+    }
+}
+
+#[test]
+fn a_planted_difference_is_found_and_its_stream_made_short() {
+    let planted =
+        |settings: &Settings| Box::new(Planted(KafkaSide::new(&settings.pairs))) as Box<dyn Side>;
+    let found: Vec<String> = (0..10)
+        .filter_map(|seed| run_seed(seed, planted, &mut Coverage::default()).err())
+        .collect();
+    assert!(found.len() >= 5, "{found:?}");
+    for story in found {
+        let (_, stream) = story.split_once("shortest stream:").unwrap();
+        let steps = |front: &str| {
+            stream
+                .lines()
+                .filter(|line| line.trim_start().starts_with(front))
+                .count()
+        };
+        assert!((1..=2).contains(&steps("Truncate")), "{story}");
+        assert!(steps("append") <= 8, "{story}");
+    }
 }
 
 /// The streams can be run, compare equal where nothing differs, and try everything.

@@ -280,16 +280,6 @@ pub(crate) enum Ending {
     Kill,
 }
 
-impl Op {
-    /// Whether it only asks.
-    pub(crate) fn is_query(&self) -> bool {
-        matches!(
-            self,
-            Self::Read(_) | Self::Timestamp(_) | Self::EpochEnd(_) | Self::Aborted { .. }
-        )
-    }
-}
-
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) max_message_bytes: usize,
     pub(crate) log_append_time: bool,
     pub(crate) compacts: bool,
+    /// `max.compaction.lag.ms`.
+    pub(crate) compaction_lag_ms: i64,
     /// How far behind and ahead of the clock times may be.
     pub(crate) before_ms: i64,
     pub(crate) after_ms: i64,
@@ -50,6 +52,8 @@ impl Settings {
         } else {
             *random.pick(&[600, 1000, 1000, 2500, 2500, UNBOUNDED])
         };
+        let compacts = random.once_in(3);
+        let is_lag_short = compacts && random.once_in(3);
         let mut settings = Self {
             pairs: Vec::new(),
             compression,
@@ -62,7 +66,8 @@ impl Settings {
                 *random.pick(&[UNBOUNDED, UNBOUNDED, 350])
             },
             log_append_time: random.once_in(4),
-            compacts: random.once_in(3),
+            compacts,
+            compaction_lag_ms: if is_lag_short { 3000 } else { i64::MAX },
             before_ms: if random.once_in(3) { 2000 } else { i64::MAX },
             after_ms: if random.once_in(3) { 2000 } else { 3_600_000 },
             small_index,
@@ -113,9 +118,7 @@ impl Settings {
                     "compact,delete"
                 },
             );
-            if random.once_in(4) {
-                set("max.compaction.lag.ms", "3000");
-            }
+            set("max.compaction.lag.ms", &self.compaction_lag_ms.to_string());
         }
         if random.once_in(5) {
             set("flush.messages", if random.once_in(2) { "1" } else { "5" });

@@ -123,6 +123,12 @@ impl State {
         self.epochs.last().map(|(epoch, _)| *epoch)
     }
 
+    /// The producers with an open transaction.
+    pub(crate) fn open_transactions(&self) -> impl Iterator<Item = i64> {
+        let is_open = |(_, producer): &(&i64, &Producer)| producer.txn_first.is_some();
+        self.producers.iter().filter(is_open).map(|(id, _)| *id)
+    }
+
     /// Bytes of the last segment.
     pub(crate) fn active_size(&self) -> u64 {
         self.segments.last().map_or(0, |(_, size)| *size)

@@ -122,7 +122,7 @@ public final class LogCapture {
         @Override public void trace(String format, Object... arguments) { }
         @Override public void trace(String message, Throwable cause) { }
 
-        @Override public boolean isDebugEnabled() { return false; }
+        @Override public boolean isDebugEnabled() { return true; }
         @Override public void debug(String message) { }
         @Override public void debug(String format, Object a) { }
         @Override public void debug(String format, Object a, Object b) { }
