@@ -132,10 +132,10 @@ impl Side for Planted {
 fn a_planted_difference_is_found_and_its_stream_made_short() {
     let planted =
         |settings: &Settings| Box::new(Planted(KafkaSide::new(&settings.pairs))) as Box<dyn Side>;
-    let found: Vec<String> = (0..10)
+    let found: Vec<String> = (0..5)
         .filter_map(|seed| run_seed(seed, planted, &mut Coverage::default()).err())
         .collect();
-    assert!(found.len() >= 5, "{found:?}");
+    assert!(found.len() >= 3, "{found:?}");
     for story in found {
         let (_, stream) = story.split_once("shortest stream:").unwrap();
         let steps = |front: &str| {

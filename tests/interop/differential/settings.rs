@@ -6,6 +6,10 @@ use crate::support::random::Random;
 
 /// Settings as both sides get them, and what the generator has to know of them.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 pub(crate) struct Settings {
     pub(crate) pairs: Vec<(&'static str, String)>,
     pub(crate) compression: Compression,
