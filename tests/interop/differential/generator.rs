@@ -217,7 +217,7 @@ impl Generator {
             0..=2 => high,
             3..=6 => random.between(log.start, high.max(log.start) + 1),
             7 => high + 1,
-            8 => log.start - 1,
+            8 => (log.start - 1).max(0),
             _ => log.end,
         })
     }

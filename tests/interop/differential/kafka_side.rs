@@ -134,7 +134,13 @@ impl Side for KafkaSide {
         match self.ask(command, &request) {
             // What a high watermark became shows in the state.
             Ok(_) if matches!(op, Op::HighWatermark { .. }) => Answer::Text(String::new()),
-            Ok(line) => Answer::Text(line.trim_end().to_owned()),
+            Ok(line) => {
+                let line = line.trim_end();
+                Answer::Text(match op {
+                    Op::Aborted { from, .. } => ended_from(line, *from),
+                    _ => line.to_owned(),
+                })
+            }
             Err(refusal) => Answer::Refused(refusal),
         }
     }
@@ -172,6 +178,23 @@ impl Side for KafkaSide {
 
     fn dump(&mut self, dir: &Path) -> String {
         referee().dump(dir)
+    }
+}
+
+/// The transactions that ended at `from` or later: a fetch leaves out the others, Kafka's bare query does not (state.md 5.7).
+fn ended_from(list: &str, from: i64) -> String {
+    let ended = |txn: &&str| {
+        let last = txn
+            .split(':')
+            .nth(2)
+            .and_then(|last| last.parse::<i64>().ok());
+        last.is_some_and(|last| last >= from)
+    };
+    let kept: Vec<&str> = list.split(',').filter(ended).collect();
+    if kept.is_empty() {
+        "-".to_owned()
+    } else {
+        kept.join(",")
     }
 }
 

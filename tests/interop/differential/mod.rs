@@ -53,6 +53,9 @@ fn run_seed(seed: u64, new_side: NewSide, coverage: &mut Coverage) -> Result<(),
         pair::run(&settings, &mut *other, &mut unused, |_| ops.next().cloned())
     };
     let steps = failure.ops.len();
+    if std::env::var_os("KLOG_KEEP_GOING").is_some() {
+        return Err(format!("{} differs at step {steps}", failure.kind));
+    }
     let short = shrink::shrink(failure.clone(), &mut again);
     Err(story(&settings, &failure, steps, &short))
 }

@@ -403,6 +403,8 @@ fn tolerance(op: &Op, kafka: &Refusal, klog: &Refusal) -> Option<&'static str> {
     match (kafka.class.as_str(), klog.name.as_str()) {
         ("OffsetsOutOfOrderException", "OFFSETS_OUT_OF_ORDER")
         | ("UnexpectedAppendOffsetException", "UNEXPECTED_APPEND_OFFSET") => return Some("D22"),
+        // Kafka has no name for it (c-abi.md 4, status 2).
+        ("IllegalArgumentException", "INVALID_ARGUMENT") => return Some("none: a bad argument"),
         _ => {}
     }
     let Op::Append(append) = op else { return None };
