@@ -15,13 +15,15 @@ use super::types::{
     klog_append_options, klog_append_result, klog_error, klog_header, klog_log, klog_record,
     klog_status,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::format::builder::BatchBuilder;
 use crate::format::codec::Codec;
 use crate::format::packed::PackedReader;
 use crate::format::record::Header;
-use crate::log::{AppendOptions, AppendResult, LeaderEpochRule, WriteDurability};
-use crate::types::{LeaderEpoch, Offset, TimestampMs};
+use crate::log::{
+    AppendOptions, AppendResult, LeaderEpochRule, Origin, ProducerStamp, WriteDurability,
+};
+use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 /// `KLOG_TIMESTAMP_NOW`: the header defines it, cbindgen cannot print it.
 const TIMESTAMP_NOW: i64 = i64::MIN;
@@ -205,32 +207,22 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     let known = KLOG_APPEND_HAS_PRODUCER
         | KLOG_APPEND_HAS_EPOCH
         | KLOG_APPEND_ANY_EPOCH
-        | KLOG_APPEND_IF_LOG_END;
+        | KLOG_APPEND_IF_LOG_END
+        | KLOG_APPEND_TRANSACTIONAL
+        | KLOG_APPEND_TXN_V2;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
-    let unsupported = |what: &str| {
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("{what} is not supported yet"),
-        ))
-    };
-    if options.flags & KLOG_APPEND_HAS_PRODUCER != 0 {
-        return unsupported("appending with a producer id");
-    }
-    if options.flags & KLOG_APPEND_IF_LOG_END != 0 {
-        return unsupported("appending on condition of the log end");
-    }
-    match options.origin {
-        KLOG_ORIGIN_CLIENT => {}
-        KLOG_ORIGIN_REPLICATION | KLOG_ORIGIN_COORDINATOR | KLOG_ORIGIN_RAFT_LEADER => {
-            return unsupported("an origin other than KLOG_ORIGIN_CLIENT");
-        }
+    let origin = match options.origin {
+        KLOG_ORIGIN_CLIENT => Origin::Client,
+        KLOG_ORIGIN_REPLICATION => Origin::Replication,
+        KLOG_ORIGIN_COORDINATOR => Origin::Coordinator,
+        KLOG_ORIGIN_RAFT_LEADER => Origin::RaftLeader,
         other => {
             return Err(Error::invalid_argument(format!(
                 "origin {other} is none of the KLOG_ORIGIN_ constants"
             )));
         }
-    }
+    };
     let codec = match options.compression {
         KLOG_COMPRESSION_CONFIG => None,
         KLOG_COMPRESSION_NONE => Some(Codec::None),
@@ -255,7 +247,26 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     };
     let has_epoch = options.flags & KLOG_APPEND_HAS_EPOCH != 0;
     let any_epoch = options.flags & KLOG_APPEND_ANY_EPOCH != 0;
+    let has = |flag| options.flags & flag != 0;
     Ok(AppendOptions {
+        origin,
+        producer: if has(KLOG_APPEND_HAS_PRODUCER) {
+            Some(ProducerStamp {
+                id: ProducerId(options.producer_id),
+                epoch: i16::try_from(options.producer_epoch).map_err(|_| {
+                    Error::invalid_argument(format!(
+                        "opts.producer_epoch {} is no producer epoch",
+                        options.producer_epoch
+                    ))
+                })?,
+                base_sequence: options.base_sequence,
+                is_transactional: has(KLOG_APPEND_TRANSACTIONAL),
+            })
+        } else {
+            None
+        },
+        expected_log_end: has(KLOG_APPEND_IF_LOG_END).then_some(Offset(options.expected_log_end)),
+        txn_version: has(KLOG_APPEND_TXN_V2).then_some(2).or(Some(1)),
         leader_epoch: has_epoch.then_some(LeaderEpoch(options.leader_epoch)),
         epoch_rule: if any_epoch {
             LeaderEpochRule::TakeAny

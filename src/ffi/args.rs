@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::constants::*;
 use super::types::*;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::Isolation;
 
 /// `KLOG_NTS`: the text ends with a NUL. The header defines it as SIZE_MAX, which cbindgen cannot.
 pub(crate) const NTS: usize = usize::MAX;
@@ -316,15 +317,12 @@ pub(crate) fn check_int_len(len: u64, name: &str, record: usize) -> Result<usize
     }
 }
 
-/// Whether an isolation is served.
-pub(crate) fn check_isolation(isolation: u32) -> Result<()> {
+/// A KLOG_ISOLATION_ constant.
+pub(crate) fn isolation(isolation: u32) -> Result<Isolation> {
     match isolation {
-        // One replica: the high watermark is the log end.
-        KLOG_ISOLATION_LOG_END | KLOG_ISOLATION_HIGH_WATERMARK => Ok(()),
-        KLOG_ISOLATION_TXN_COMMITTED => Err(Error::new(
-            ErrorKind::Unsupported,
-            "reading committed transactions only is not supported yet; isolation may be LOG_END or HIGH_WATERMARK",
-        )),
+        KLOG_ISOLATION_LOG_END => Ok(Isolation::LogEnd),
+        KLOG_ISOLATION_HIGH_WATERMARK => Ok(Isolation::HighWatermark),
+        KLOG_ISOLATION_TXN_COMMITTED => Ok(Isolation::TxnCommitted),
         other => Err(Error::invalid_argument(format!(
             "isolation {other} is none of the KLOG_ISOLATION_ constants"
         ))),

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use super::args::{
-    buffer, check_flags, check_isolation, check_output, check_required, check_reserved,
-    copy_growable, read_input,
+    buffer, check_flags, check_output, check_required, check_reserved, copy_growable, isolation,
+    read_input,
 };
 use super::constants::*;
 use super::guard::guard;
@@ -53,6 +53,7 @@ pub extern "C" fn klog_read(
                     } else {
                         FirstBatch::IfItFits
                     },
+                    isolation: isolation(options.isolation)?,
                 },
             );
             let mut answer = offsets_of(&open.log, start_offset);
@@ -64,7 +65,15 @@ pub extern "C" fn klog_read(
                     answer.next_offset = read.next_offset.0;
                     answer.log_start_offset = read.log_start_offset.0;
                     answer.log_end_offset = read.log_end_offset.0;
-                    answer.high_watermark = read.log_end_offset.0;
+                    answer.high_watermark = read.high_watermark.0;
+                    answer.last_stable_offset = read.last_stable_offset.0;
+                    answer.aborted_upto = read.aborted_upto.0;
+                    if read.aborted_upto.0 > start_offset {
+                        let aborted = open
+                            .log
+                            .aborted_txns(Offset(start_offset), read.aborted_upto)?;
+                        answer.aborted_txns = u32::try_from(aborted.len()).unwrap_or(u32::MAX);
+                    }
                     answer.segment_base_offset = read.segment_base_offset.0;
                     answer.position = read.position;
                     answer.flags = if read.is_first_larger {
@@ -88,7 +97,7 @@ pub extern "C" fn klog_read(
 
 /// A result without data, with the log's offsets.
 pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
-    let end = log.end_offset().0;
+    let (end, watermarks) = log.ends();
     klog_read_result {
         struct_size: 0,
         flags: 0,
@@ -99,9 +108,9 @@ pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
         first_offset: start_offset,
         next_offset: start_offset,
         log_start_offset: log.start_offset().0,
-        high_watermark: end,
-        last_stable_offset: log.last_stable_offset().0,
-        log_end_offset: end,
+        high_watermark: watermarks.high_watermark.0,
+        last_stable_offset: watermarks.last_stable_offset().0,
+        log_end_offset: end.offset.0,
         aborted_txns: 0,
         reserved0: 0,
         segment_base_offset: -1,
@@ -115,7 +124,7 @@ pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
 pub(crate) fn check_read_options(options: &klog_read_options, known_flags: u32) -> Result<()> {
     check_flags(options.flags, known_flags, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
-    check_isolation(options.isolation)?;
+    isolation(options.isolation)?;
     let unused = [
         (options.reserved0 != 0, "reserved0"),
         (options.leader_epoch != 0, "leader_epoch"),

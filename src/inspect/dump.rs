@@ -210,7 +210,7 @@ fn write_log(
         }
     }
     for segment in &segments {
-        for txn in segment.aborted_txns()? {
+        for txn in segment.aborted_txns()?.iter() {
             let _ = writeln!(
                 text,
                 "aborted {} producer={} first={} last={} lso={}",

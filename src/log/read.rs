@@ -1,9 +1,10 @@
-//! Reading batches as they are stored. Implements log.md 2.12 and 5.1-5.5 for the isolation "log end".
+//! Reading batches as they are stored. Implements log.md 2.12 and 5.1-5.5.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::Log;
 use super::end::LogEnd;
+use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
 use crate::segment::Segment;
@@ -16,6 +17,21 @@ pub struct ReadOptions {
     pub max_bytes: usize,
     /// Whether the first batch is wanted even if it is larger than `max_bytes`.
     pub first_batch: FirstBatch,
+    /// How far may be read.
+    pub isolation: Isolation,
+}
+
+/// How far a reader may read (state.md 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// To the log end.
+    #[default]
+    LogEnd,
+    /// To the high watermark.
+    HighWatermark,
+    /// To the last stable offset: transactions below it have ended. Those that were aborted are in what is read; the list of
+    /// them comes with it.
+    TxnCommitted,
 }
 
 /// What a limit on bytes means for the first batch.
@@ -34,6 +50,7 @@ impl Default for ReadOptions {
         Self {
             max_bytes: usize::MAX,
             first_batch: FirstBatch::Always,
+            isolation: Isolation::LogEnd,
         }
     }
 }
@@ -51,8 +68,15 @@ pub struct ReadResult {
     pub next_offset: Offset,
     /// The first offset that can be read.
     pub log_start_offset: Offset,
+    /// Readers of committed data stop here.
+    pub high_watermark: Offset,
+    /// Readers of committed transactions stop here.
+    pub last_stable_offset: Offset,
     /// The next offset to be assigned.
     pub log_end_offset: Offset,
+    /// With [`Isolation::TxnCommitted`], the upper bound of the list of aborted transactions that goes with what was read
+    /// ([`Log::aborted_txns`]); else -1.
+    pub aborted_upto: Offset,
     /// Base of the segment that the first byte lies in, -1 without bytes.
     pub segment_base_offset: Offset,
     /// Where the first byte lies in it.
@@ -72,8 +96,24 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
+        loop {
+            let cuts = self.cuts.load(Ordering::SeqCst);
+            let read = self.read_once(start, buffer, options);
+            // What was read may be from before and after a cut; and after one it is no wonder that bytes are missing.
+            if self.cuts.load(Ordering::SeqCst) == cuts {
+                return read;
+            }
+        }
+    }
+
+    fn read_once(
+        &self,
+        start: Offset,
+        buffer: &mut [u8],
+        options: &ReadOptions,
+    ) -> Result<ReadResult> {
         self.check_open()?;
-        let end = self.end.load();
+        let (end, watermarks) = self.end.load_all();
         let log_start = self.start_offset();
         if start < log_start || start > end.offset {
             return Err(Error::new(
@@ -86,34 +126,63 @@ impl Log {
             .in_partition(self.partition.partition)
             .at_offset(start));
         }
+        let upper = match options.isolation {
+            Isolation::LogEnd => end.offset,
+            Isolation::HighWatermark => watermarks.high_watermark,
+            Isolation::TxnCommitted => watermarks.last_stable_offset(),
+        };
+        let is_committed = options.isolation == Isolation::TxnCommitted;
         let nothing = ReadResult {
             bytes: 0,
             batches: 0,
             first_offset: start,
             next_offset: start,
             log_start_offset: log_start,
+            high_watermark: watermarks.high_watermark,
+            last_stable_offset: watermarks.last_stable_offset(),
             log_end_offset: end.offset,
+            // Nothing lies below it.
+            aborted_upto: if is_committed { start } else { Offset::NONE },
             segment_base_offset: Offset::NONE,
             position: 0,
             is_first_larger: false,
         };
-        if start == end.offset {
+        if start >= upper {
             return Ok(nothing);
         }
         let segments = self.segments();
         for segment in segments.from_floor(start) {
-            let readable = readable_bytes(segment, end);
-            if let Some(found) = read_segment(segment, start, readable, buffer, options, &nothing)?
+            if segment.base_offset() >= upper {
+                break;
+            }
+            let complete = readable_bytes(segment, end);
+            let readable = if upper == end.offset {
+                complete
+            } else {
+                bytes_below(segment, upper, complete)?
+            };
+            if let Some(mut found) =
+                read_segment(segment, start, readable, buffer, options, &nothing)?
             {
+                if is_committed {
+                    let behind = found.position + found.bytes as u64;
+                    found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
+                }
                 return Ok(found);
             }
         }
-        // Everything from here to the end was compacted away.
+        // Everything from here to the bound was compacted away.
         Ok(ReadResult {
-            next_offset: end.offset,
+            next_offset: upper,
             ..nothing
         })
     }
+}
+
+/// How many bytes of a segment lie in front of the batch that holds `upper`, or of the first one behind it.
+fn bytes_below(segment: &Arc<Segment>, upper: Offset, complete: u64) -> Result<u64> {
+    let bound = segment.translate(upper, complete)?;
+    Ok(bound.map_or(complete, |batch| batch.position))
 }
 
 /// How many bytes of a segment lie below a published end.

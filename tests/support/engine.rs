@@ -97,6 +97,7 @@ impl Home {
             clock: Arc::clone(&self.clock) as Arc<dyn klog::io::Clock>,
             recovery_threads: Some(1),
             broker_epoch: -1,
+            high_watermarks: klog::manager::HighWatermarks::FollowEnd,
         })
     }
 
@@ -355,6 +356,7 @@ pub(crate) fn read(
     let options = ReadOptions {
         max_bytes,
         first_batch: FirstBatch::Always,
+        ..ReadOptions::default()
     };
     let result = log.read(Offset(start), &mut buffer, &options)?;
     buffer.truncate(result.bytes);
