@@ -21,7 +21,7 @@ use crate::format::codec::Codec;
 use crate::format::packed::PackedReader;
 use crate::format::record::Header;
 use crate::log::{
-    AppendOptions, AppendResult, LeaderEpochRule, Origin, ProducerStamp, WriteDurability,
+    AppendOptions, AppendResult, LeaderEpochRule, Origin, ProducerStamp, TxnMarker, WriteDurability,
 };
 use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
@@ -192,6 +192,53 @@ pub extern "C" fn klog_append_one(
     })
 }
 
+/// Ends the transaction of a producer, as its coordinator does: commit is 1 for a commit, 0 for an abort. The batch that is
+/// appended holds the marker alone. KLOG_ERR_INVALID_PRODUCER_EPOCH for an epoch below the producer's,
+/// KLOG_ERR_TRANSACTION_COORDINATOR_FENCED for a coordinator epoch below that of its last marker.
+///
+/// Thread class T0, cost class C2. out and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_append_marker(
+    log: klog_log,
+    producer_id: i64,
+    producer_epoch: i32,
+    commit: u32,
+    coordinator_epoch: i32,
+    out: *mut klog_append_result,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_append_marker", err, |call| {
+        if !out.is_null() {
+            check_output(out, "out")?;
+        }
+        if commit > 1 {
+            return Err(Error::invalid_argument(format!(
+                "commit is {commit}; 1 commits, 0 aborts"
+            )));
+        }
+        let marker = TxnMarker {
+            producer_id: ProducerId(producer_id),
+            producer_epoch: producer_epoch_of(producer_epoch, "producer_epoch")?,
+            commit: commit == 1,
+            coordinator_epoch,
+        };
+        handles::with_log(call, log, Access::Change, |open| {
+            let result = open.log.append_marker(&marker, &AppendOptions::default())?;
+            give_result(out, &result);
+            Ok(())
+        })
+    })
+}
+
+fn producer_epoch_of(epoch: i32, name: &str) -> Result<i16> {
+    i16::try_from(epoch).map_err(|_| {
+        Error::invalid_argument(format!(
+            "{name} {epoch} is no producer epoch (at most 32767)"
+        ))
+    })
+}
+
 /// Checks options and the place of the result, before the handle is looked at.
 fn prepare(
     opts: *const klog_append_options,
@@ -253,12 +300,7 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
         producer: if has(KLOG_APPEND_HAS_PRODUCER) {
             Some(ProducerStamp {
                 id: ProducerId(options.producer_id),
-                epoch: i16::try_from(options.producer_epoch).map_err(|_| {
-                    Error::invalid_argument(format!(
-                        "opts.producer_epoch {} is no producer epoch",
-                        options.producer_epoch
-                    ))
-                })?,
+                epoch: producer_epoch_of(options.producer_epoch, "opts.producer_epoch")?,
                 base_sequence: options.base_sequence,
                 is_transactional: has(KLOG_APPEND_TRANSACTIONAL),
             })

@@ -39,6 +39,7 @@ macro_rules! growable {
 growable! {
     klog_error klog_manager_options klog_manager_info klog_log_options klog_log_info klog_append_options
     klog_append_result klog_read_options klog_read_result klog_timestamp_offset
+    klog_epoch_offset
 }
 
 /// The size that the caller wrote into its struct, which is not null.
@@ -285,6 +286,30 @@ pub(crate) fn give_text(
         if let Some(nul) = rest.first_mut() {
             *nul = 0;
         }
+    }
+    Ok(())
+}
+
+/// Gives an array to the caller: how many there are to `needed`, and all of them to `out` if they fit.
+pub(crate) fn give_array<T: Copy>(
+    items: &[T],
+    out: *mut T,
+    cap: usize,
+    needed: *mut usize,
+) -> Result<()> {
+    if !needed.is_null() {
+        // SAFETY: not null, and the header requires a size_t there.
+        unsafe { needed.write_unaligned(items.len()) };
+    }
+    if cap < items.len() {
+        return Err(Error::new(
+            ErrorKind::BufferTooSmall,
+            format!("there are {}, buf holds {cap}", items.len()),
+        )
+        .at_position(items.len() as u64));
+    }
+    for (place, item) in array_mut(out, cap, "buf")?.iter_mut().zip(items) {
+        *place = *item;
     }
     Ok(())
 }

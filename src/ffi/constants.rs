@@ -89,6 +89,9 @@ pub const KLOG_ISOLATION_TXN_COMMITTED: u32 = 2;
 pub const KLOG_READ_NO_MIN_ONE: u32 = 1;
 /// Cursor: control records are given too.
 pub const KLOG_READ_CONTROL: u32 = 2;
+/// In klog_read_options.flags: exactly the bytes that Kafka's log gives; max_bytes counts as it is, also 0, and cuts even
+/// inside a batch. A smaller cap is KLOG_ERR_BUFFER_TOO_SMALL. Not for cursors.
+pub const KLOG_READ_SLICE: u32 = 4;
 
 /// klog_read_result.flags: the first batch is larger than max_bytes.
 pub const KLOG_READF_FIRST_INCOMPLETE: u32 = 1;

@@ -61,6 +61,7 @@ pub extern "C" fn klog_log_open(
                 let log = open_log(&open.manager, &partition, &options)?;
                 handles::add_log(OpenLog {
                     log,
+                    manager: Arc::downgrade(&open.manager),
                     poison: Arc::clone(&open.poison),
                 })
             })

@@ -11,7 +11,7 @@ use super::guard::guard;
 use super::handles::{self, Access};
 use super::types::{klog_error, klog_log, klog_read_options, klog_read_result, klog_status};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{FirstBatch, Log, ReadOptions};
+use crate::log::{FirstBatch, Log, ReadCut, ReadOptions};
 use crate::types::{Offset, to_usize};
 
 /// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
@@ -37,7 +37,7 @@ pub extern "C" fn klog_read(
         check_required(out, "out")?;
         check_output(out, "out")?;
         let options = read_input(opts)?;
-        check_read_options(&options, KLOG_READ_NO_MIN_ONE)?;
+        check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
             let read = open.log.read(
@@ -45,7 +45,7 @@ pub extern "C" fn klog_read(
                 buffer,
                 &ReadOptions {
                     max_bytes: match options.max_bytes {
-                        0 => usize::MAX,
+                        0 if options.flags & KLOG_READ_SLICE == 0 => usize::MAX,
                         limit => to_usize(limit),
                     },
                     first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
@@ -54,6 +54,11 @@ pub extern "C" fn klog_read(
                         FirstBatch::IfItFits
                     },
                     isolation: isolation(options.isolation)?,
+                    cut: if options.flags & KLOG_READ_SLICE == 0 {
+                        ReadCut::BehindBatch
+                    } else {
+                        ReadCut::AtMaxBytes
+                    },
                 },
             );
             let mut answer = offsets_of(&open.log, start_offset);

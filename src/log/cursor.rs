@@ -245,6 +245,7 @@ impl Cursor {
             max_bytes: wanted,
             first_batch: FirstBatch::Always,
             isolation: self.options.isolation,
+            ..ReadOptions::default()
         };
         let from = self.next;
         let read = match self.log.read(self.next, &mut self.buffer, &options) {

@@ -58,7 +58,7 @@ pub use info::LogInfo;
 pub use load::LoadOptions;
 pub use lookup::TimeTarget;
 pub use producer_log::Shutdown;
-pub use read::{FirstBatch, Isolation, ReadOptions, ReadResult};
+pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
 pub use roll::{RollInput, RollReason, should_roll};
 pub use segments::SegmentList;

@@ -7,7 +7,7 @@ use super::end::LogEnd;
 use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
-use crate::segment::Segment;
+use crate::segment::{BatchPosition, Segment};
 use crate::types::{Offset, to_usize};
 
 /// How to read.
@@ -19,6 +19,19 @@ pub struct ReadOptions {
     pub first_batch: FirstBatch,
     /// How far may be read.
     pub isolation: Isolation,
+    /// Where what is read ends.
+    pub cut: ReadCut,
+}
+
+/// Where what is read ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReadCut {
+    /// Behind a batch.
+    #[default]
+    BehindBatch,
+    /// Where `max_bytes` says, also inside a batch: what Kafka's log gives (log.md 2.12). A buffer that is too small for that
+    /// is BUFFER_TOO_SMALL.
+    AtMaxBytes,
 }
 
 /// How far a reader may read (state.md 9).
@@ -51,6 +64,7 @@ impl Default for ReadOptions {
             max_bytes: usize::MAX,
             first_batch: FirstBatch::Always,
             isolation: Isolation::LogEnd,
+            cut: ReadCut::BehindBatch,
         }
     }
 }
@@ -215,6 +229,13 @@ fn read_segment(
         is_first_larger: is_left_out && options.max_bytes > 0,
         ..*nothing
     };
+    if options.cut == ReadCut::AtMaxBytes {
+        let found = ReadResult {
+            is_first_larger: is_left_out,
+            ..found
+        };
+        return read_slice(segment, &first, readable, buffer, options, found).map(Some);
+    }
     if is_left_out {
         return Ok(Some(found));
     }
@@ -255,6 +276,54 @@ fn read_segment(
         next_offset: whole.next_offset,
         ..found
     }))
+}
+
+/// Reads exactly the bytes that Kafka's log gives, which may end inside a batch.
+fn read_slice(
+    segment: &Arc<Segment>,
+    first: &BatchPosition,
+    readable: u64,
+    buffer: &mut [u8],
+    options: &ReadOptions,
+    found: ReadResult,
+) -> Result<ReadResult> {
+    let wanted = match options.first_batch {
+        FirstBatch::Always => options.max_bytes.max(first.size_bytes as usize),
+        FirstBatch::IfItFits => options.max_bytes,
+    };
+    let wanted = wanted.min(to_usize(readable - first.position));
+    if buffer.len() < wanted {
+        return Err(Error::new(
+            ErrorKind::BufferTooSmall,
+            format!("the slice has {wanted} bytes, the buffer {}", buffer.len()),
+        )
+        .at_offset(first.base_offset)
+        .at_position(wanted as u64));
+    }
+    let buffer = buffer.get_mut(..wanted).unwrap_or_default();
+    let read = segment.file().read_at(buffer, first.position)?;
+    // Its end may be no batch; what is damaged is found by who decodes it.
+    let whole = whole_batches(buffer.get(..read).unwrap_or_default()).unwrap_or(Whole {
+        bytes: 0,
+        batches: 0,
+        next_offset: Offset::ZERO,
+    });
+    let has_batch = whole.batches > 0;
+    Ok(ReadResult {
+        bytes: read,
+        batches: whole.batches,
+        first_offset: if has_batch {
+            first.base_offset
+        } else {
+            found.first_offset
+        },
+        next_offset: if has_batch {
+            whole.next_offset
+        } else {
+            found.next_offset
+        },
+        ..found
+    })
 }
 
 struct Whole {
