@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::end::LogEnd;
+use super::segments::SegmentList;
 use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
@@ -161,10 +162,10 @@ impl Log {
             position: 0,
             is_first_larger: false,
         };
-        if start >= upper {
-            return Ok(nothing);
-        }
         let segments = self.segments();
+        if start >= upper {
+            return nothing_at(start, nothing, end, &segments, options.cut);
+        }
         for segment in segments.from_floor(start) {
             if segment.base_offset() >= upper {
                 break;
@@ -191,6 +192,34 @@ impl Log {
             ..nothing
         })
     }
+}
+
+/// An empty answer; in Kafka's form with the place where what is wanted begins, or will begin.
+fn nothing_at(
+    start: Offset,
+    nothing: ReadResult,
+    end: LogEnd,
+    segments: &SegmentList,
+    cut: ReadCut,
+) -> Result<ReadResult> {
+    if cut == ReadCut::BehindBatch {
+        return Ok(nothing);
+    }
+    let mut place = (end.segment_base, end.position);
+    if start < end.offset {
+        for segment in segments.from_floor(start) {
+            let complete = readable_bytes(segment, end);
+            if let Some(batch) = segment.translate(start, complete)? {
+                place = (segment.base_offset(), batch.position);
+                break;
+            }
+        }
+    }
+    Ok(ReadResult {
+        segment_base_offset: place.0,
+        position: place.1,
+        ..nothing
+    })
 }
 
 /// How many bytes of a segment lie in front of the batch that holds `upper`, or of the first one behind it.
@@ -230,10 +259,6 @@ fn read_segment(
         ..*nothing
     };
     if options.cut == ReadCut::AtMaxBytes {
-        let found = ReadResult {
-            is_first_larger: is_left_out,
-            ..found
-        };
         return read_slice(segment, &first, readable, buffer, options, found).map(Some);
     }
     if is_left_out {

@@ -60,7 +60,7 @@ impl Step<'_> {
             panic!("{}", self.text)
         };
         let mut options = BatchOptions::default();
-        let mut records = |n: i64| -> Vec<Rec> {
+        let records = |n: i64| -> Vec<Rec> {
             let at = |i| {
                 if self.timestamp < 0 {
                     -1
