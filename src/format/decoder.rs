@@ -30,8 +30,19 @@ pub struct RecordDecoder {
     /// Where the next record begins, in `inflated` or in the batch.
     at: usize,
     max_body_bytes: usize,
+    inner_checksums: InnerChecksums,
     facts: BatchFacts,
     left: Left,
+}
+
+/// Whether the checksums of the messages inside a wrapper of magic 0 or 1 are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum InnerChecksums {
+    /// As in reading (records.md 4.9).
+    #[default]
+    Ignored,
+    /// As in an append of a leader: a wrong one is CORRUPT_MESSAGE (state.md 3.4 (2)).
+    Verified,
 }
 
 /// What is left of the batch that was begun.
@@ -65,6 +76,7 @@ impl RecordDecoder {
             inflating: false,
             at: 0,
             max_body_bytes: MAX_BODY_BYTES,
+            inner_checksums: InnerChecksums::Ignored,
             facts: BatchFacts {
                 timestamp_type: TimestampType::None,
                 leader_epoch: LeaderEpoch::NONE,
@@ -78,6 +90,17 @@ impl RecordDecoder {
     /// Bodies of compressed records above `bytes` are INVALID_RECORD from now on (`max.decompressed.message.bytes`).
     pub fn set_max_body_bytes(&mut self, bytes: usize) {
         self.max_body_bytes = bytes;
+    }
+
+    /// What is done about the checksums of inner messages from now on.
+    pub fn set_inner_checksums(&mut self, checksums: InnerChecksums) {
+        self.inner_checksums = checksums;
+    }
+
+    /// Bytes of memory kept for decompressed records.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> usize {
+        self.inflated.capacity()
     }
 
     /// Begins with a batch. Its checksum is not checked here.
@@ -135,6 +158,10 @@ impl RecordDecoder {
     fn begin_legacy(&mut self, batch: &Batch<'_>) -> Result<Left> {
         if !self.inflating {
             return Ok(Left::Message);
+        }
+        // A leader knows the whole wrapper before it judges the first message (state.md 3.10).
+        if self.inner_checksums == InnerChecksums::Verified {
+            legacy::check_wrapper(batch, &mut self.decompressor, self.max_body_bytes)?;
         }
         let shift = legacy::wrapper_shift(batch, &mut self.decompressor)?;
         legacy::open_wrapper(batch, &mut self.decompressor)?;
@@ -356,6 +383,9 @@ impl RecordDecoder {
             ));
         };
         let inner = InnerMessage::read(whole, header.magic)?;
+        if self.inner_checksums == InnerChecksums::Verified {
+            inner.check(whole)?;
+        }
         let message = legacy::parse_message(whole, self.at)?;
         self.at += whole.len();
         self.left = Left::Inner {
