@@ -211,7 +211,8 @@ fn inner_offsets(
     let mut found: Option<(i64, i64)> = None;
     while stream.ensure(PREFIX_BYTES)? {
         let front = stream.front();
-        let (Some(offset), Some(size)) = (i64_at(front, 0), inner_size(front, max_body_bytes)?) else {
+        let (Some(offset), Some(size)) = (i64_at(front, 0), inner_size(front, max_body_bytes)?)
+        else {
             break;
         };
         // A message counts only if it is whole.

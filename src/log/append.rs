@@ -1,13 +1,16 @@
-//! Appending as a leader: offsets are assigned here. Implements log.md 3, state.md 2 and the header checks of 3.3.
+//! Appending as a leader: offsets are assigned here, to what [`super::validation`] lets through. Implements log.md 3.
 //!
 //! Everything that can refuse an append comes before anything that changes the log. The batch is written, then its leader
 //! epoch if that is new, then it counts: index entries, log end, state. What fails in between is cut back.
 
 use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
+use super::validation::{
+    Origin, analyze, check_built, ensure_batch_size, target_codec, validate_leader,
+};
 use super::{Log, Writer};
-use crate::config::{Compression, LogConfig, TimestampType};
+use crate::config::{LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::batch::{self, Batch, BatchHeader, Next, next_in_memory};
+use crate::format::batch::{self, Batch, BatchHeader};
 use crate::format::builder::{BatchBuilder, BatchOptions};
 use crate::format::codec::Codec;
 use crate::types::{LeaderEpoch, MAX_RELATIVE_OFFSET, Offset, TimestampMs};
@@ -85,15 +88,15 @@ impl Log {
         if builder.record_count() == 0 {
             return Ok(self.nothing_appended());
         }
-        let log_append_time = self.log_append_time(&config);
-        let codec = options
-            .codec
-            .unwrap_or_else(|| topic_codec(config.compression));
-        let level = options.level.or_else(|| {
-            config
-                .compression_level()
-                .filter(|_| codec == topic_codec(config.compression))
-        });
+        let now = self.clock.now();
+        check_built(builder, &config, now)?;
+        let log_append_time =
+            (config.timestamp_type == TimestampType::LogAppendTime).then_some(now);
+        let topic_codec = target_codec(config.compression, Codec::None);
+        let codec = options.codec.unwrap_or(topic_codec);
+        let level = options
+            .level
+            .or_else(|| config.compression_level().filter(|_| codec == topic_codec));
         let bytes = builder.finish(&BatchOptions {
             codec,
             level,
@@ -101,7 +104,7 @@ impl Log {
             ..BatchOptions::default()
         })?;
         let header = *Batch::new(bytes)?.header();
-        check_batch_size(&header, &config)?;
+        ensure_batch_size(header.size_bytes, config.max_message_bytes)?;
         self.append_ready(
             Ready {
                 bytes,
@@ -113,33 +116,33 @@ impl Log {
         )
     }
 
-    /// Appends a ready batch of a producer, as a broker gets it, all or nothing. What follows the batch and is less than
-    /// another one is dropped; no whole batch is no error: offsets -1. `bytes` is not changed.
+    /// Appends a ready batch of a producer, as a broker gets it, all or nothing; also messages of magic 0 and 1, which
+    /// become one batch of magic 2. What follows the last whole batch is dropped; no whole batch is no error: offsets -1.
+    /// `bytes` is not changed. An error that single records cause lists them ([`Error::record_errors`]).
     pub fn append_batches(&self, bytes: &[u8], options: &AppendOptions) -> Result<AppendResult> {
         self.check_open()?;
         let config = self.config();
-        let Some(valid_bytes) = check_client_batch(bytes, &config)? else {
+        let analysis = analyze(
+            bytes,
+            Origin::Client,
+            LeaderEpoch::NONE,
+            config.max_message_bytes,
+        )?;
+        if analysis.valid_bytes == 0 {
             return Ok(self.nothing_appended());
-        };
-        let mut own = bytes.get(..valid_bytes).unwrap_or_default().to_vec();
-        let log_append_time = self.log_append_time(&config);
-        if let Some(now) = log_append_time {
-            batch::set_max_timestamp(&mut own, true, now);
         }
-        let header = *Batch::new(&own)?.header();
+        let now = self.clock.now();
+        let mut validated = validate_leader(bytes, &analysis, Origin::Client, &config, now)?;
+        check_supported(&validated.header)?;
         self.append_ready(
             Ready {
-                bytes: &mut own,
-                header,
-                log_append_time: log_append_time.unwrap_or(TimestampMs::NONE),
+                bytes: &mut validated.bytes,
+                header: validated.header,
+                log_append_time: validated.log_append_time,
             },
             &config,
             options,
         )
-    }
-
-    fn log_append_time(&self, config: &LogConfig) -> Option<TimestampMs> {
-        (config.timestamp_type == TimestampType::LogAppendTime).then(|| self.clock.now())
     }
 
     fn nothing_appended(&self) -> AppendResult {
@@ -362,86 +365,8 @@ fn leader_epoch(writer: &Writer, options: &AppendOptions) -> Result<LeaderEpoch>
     }
 }
 
-fn topic_codec(compression: Compression) -> Codec {
-    match compression {
-        Compression::Producer | Compression::Uncompressed => Codec::None,
-        Compression::Gzip => Codec::Gzip,
-        Compression::Snappy => Codec::Snappy,
-        Compression::Lz4 => Codec::Lz4,
-        Compression::Zstd => Codec::Zstd,
-    }
-}
-
-fn check_batch_size(header: &BatchHeader, config: &LogConfig) -> Result<()> {
-    if header.size_bytes <= config.max_message_bytes {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::MessageTooLarge,
-        format!(
-            "a batch of {} bytes, at most {} are allowed (max.message.bytes)",
-            header.size_bytes, config.max_message_bytes
-        ),
-    ))
-}
-
-/// The shallow checks of a client's append, in Kafka's order (state.md 2.1-2.4), and what its header must say. The bytes of
-/// its one batch; `None` if there is no whole one.
-fn check_client_batch(bytes: &[u8], config: &LogConfig) -> Result<Option<usize>> {
-    let mut rest = bytes;
-    let mut first: Option<BatchHeader> = None;
-    let mut count = 0;
-    while let Next::Batch(size) = next_in_memory(rest)? {
-        let Some((one, behind)) = rest.split_at_checked(size as usize) else {
-            break;
-        };
-        rest = behind;
-        let batch = Batch::new(one)?;
-        let header = *batch.header();
-        if header.is_v2() && header.base_offset != Offset::ZERO {
-            return Err(Error::invalid_record(format!(
-                "the batch of a producer has the base offset {}, not 0",
-                header.base_offset
-            )));
-        }
-        check_batch_size(&header, config)?;
-        batch.ensure_valid()?;
-        header.attributes.codec()?;
-        first.get_or_insert(header);
-        count += 1;
-    }
-    let Some(header) = first else { return Ok(None) };
-    if count > 1 {
-        return Err(Error::invalid_record(format!(
-            "an append of a producer has one batch, here are {count}"
-        )));
-    }
-    check_client_header(&header)?;
-    Ok(Some(header.size_bytes as usize))
-}
-
-fn check_client_header(header: &BatchHeader) -> Result<()> {
-    if !header.is_v2() {
-        return Err(Error::new(
-            ErrorKind::UnsupportedForMessageFormat,
-            format!(
-                "a batch of magic {} cannot be appended yet, magic 2 can",
-                header.magic
-            ),
-        ));
-    }
-    let range = i64::from(header.last_offset_delta()) + 1;
-    if range <= 0 || header.record_count <= 0 || range != i64::from(header.record_count) {
-        return Err(Error::invalid_record(format!(
-            "a batch of a producer claims {} records over {range} offsets",
-            header.record_count
-        )));
-    }
-    if header.attributes.is_control() {
-        return Err(Error::invalid_record(
-            "a producer may not append a control batch",
-        ));
-    }
+/// What klog cannot store yet.
+fn check_supported(header: &BatchHeader) -> Result<()> {
     if header.has_producer_id() || header.attributes.is_transactional() {
         return Err(Error::new(
             ErrorKind::Unsupported,

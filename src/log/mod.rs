@@ -25,6 +25,7 @@ mod read;
 mod report;
 mod roll;
 mod segments;
+mod validation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,6 +54,7 @@ pub use read::{FirstBatch, ReadOptions, ReadResult};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
 pub use roll::{RollInput, RollReason, should_roll};
 pub use segments::SegmentList;
+pub use validation::Origin;
 
 use end::PublishedEnd;
 use epoch_file::EpochFile;
