@@ -30,19 +30,21 @@ pub struct RecordDecoder {
     /// Where the next record begins, in `inflated` or in the batch.
     at: usize,
     max_body_bytes: usize,
-    inner_checksums: InnerChecksums,
+    inner_rule: InnerRule,
+    is_foreign: bool,
     facts: BatchFacts,
     left: Left,
 }
 
-/// Whether the checksums of the messages inside a wrapper of magic 0 or 1 are looked at.
+/// How the messages inside a wrapper of magic 0 or 1 are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum InnerChecksums {
-    /// As in reading (records.md 4.9).
+pub enum InnerRule {
+    /// One after the other; their checksums are not looked at (records.md 4.9), and another magic is an error.
     #[default]
-    Ignored,
-    /// As in an append of a leader: a wrong one is CORRUPT_MESSAGE (state.md 3.4 (2)).
-    Verified,
+    AsReader,
+    /// As in an append: first the wrapper as a whole. Then another magic, 0 or 1, is told by
+    /// [`RecordDecoder::is_foreign`], and otherwise a wrong checksum is CORRUPT_MESSAGE (state.md 3.4 (1, 2), 3.10).
+    AsLeader,
 }
 
 /// What is left of the batch that was begun.
@@ -76,7 +78,8 @@ impl RecordDecoder {
             inflating: false,
             at: 0,
             max_body_bytes: MAX_BODY_BYTES,
-            inner_checksums: InnerChecksums::Ignored,
+            inner_rule: InnerRule::AsReader,
+            is_foreign: false,
             facts: BatchFacts {
                 timestamp_type: TimestampType::None,
                 leader_epoch: LeaderEpoch::NONE,
@@ -92,9 +95,15 @@ impl RecordDecoder {
         self.max_body_bytes = bytes;
     }
 
-    /// What is done about the checksums of inner messages from now on.
-    pub fn set_inner_checksums(&mut self, checksums: InnerChecksums) {
-        self.inner_checksums = checksums;
+    /// How inner messages are looked at from now on.
+    pub fn set_inner_rule(&mut self, rule: InnerRule) {
+        self.inner_rule = rule;
+    }
+
+    /// Whether the record given last has another magic than its wrapper.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
     }
 
     /// Bytes of memory kept for decompressed records.
@@ -113,6 +122,7 @@ impl RecordDecoder {
     pub fn begin_behind(&mut self, batch: &Batch<'_>) -> Result<()> {
         let header = batch.header();
         self.left = Left::Nothing;
+        self.is_foreign = false;
         self.inflating = header.attributes.is_compressed();
         self.at = if self.inflating {
             self.inflated.len()
@@ -160,7 +170,7 @@ impl RecordDecoder {
             return Ok(Left::Message);
         }
         // A leader knows the whole wrapper before it judges the first message (state.md 3.10).
-        if self.inner_checksums == InnerChecksums::Verified {
+        if self.inner_rule == InnerRule::AsLeader {
             legacy::check_wrapper(batch, &mut self.decompressor, self.max_body_bytes)?;
         }
         let shift = legacy::wrapper_shift(batch, &mut self.decompressor)?;
@@ -175,18 +185,31 @@ impl RecordDecoder {
     /// batch is given up.
     #[inline]
     pub fn next<'a>(&'a mut self, batch: &Batch<'a>) -> Result<Option<Record<'a>>> {
+        match self.advance(batch)? {
+            Some(parts) => Ok(Some(self.view(batch, &parts))),
+            None => Ok(None),
+        }
+    }
+
+    /// The first half of [`Self::next`]: goes to the next record. What was given before is gone.
+    #[inline(always)]
+    pub fn advance(&mut self, batch: &Batch<'_>) -> Result<Option<RecordParts>> {
         if self.inflating && self.at >= STEP_BYTES {
             self.discard_consumed();
         }
-        let Some(parts) = self.next_parts(batch)? else {
-            return Ok(None);
-        };
+        self.next_parts(batch)
+    }
+
+    /// The second half of [`Self::next`]: the record that was gone to last.
+    #[must_use]
+    #[inline(always)]
+    pub fn view<'a>(&'a self, batch: &Batch<'a>, parts: &RecordParts) -> Record<'a> {
         let buffer = if self.inflating {
             &self.inflated
         } else {
             batch.bytes()
         };
-        Ok(Some(parts.of(buffer, &self.facts)))
+        parts.of(buffer, &self.facts)
     }
 
     /// As [`Self::next`], with the record's bytes as places: in [`Self::inflated`] if [`Self::is_inflating`], else in
@@ -382,8 +405,16 @@ impl RecordDecoder {
                 format_args!("is a compressed wrapper without an inner message"),
             ));
         };
-        let inner = InnerMessage::read(whole, header.magic)?;
-        if self.inner_checksums == InnerChecksums::Verified {
+        let inner = InnerMessage::read(whole)?;
+        self.is_foreign = inner.magic != header.magic;
+        let is_tolerated = self.inner_rule == InnerRule::AsLeader && matches!(inner.magic, 0 | 1);
+        if self.is_foreign && !is_tolerated {
+            return Err(invalid(
+                header,
+                format_args!("has an inner message of magic {}", inner.magic),
+            ));
+        }
+        if self.inner_rule == InnerRule::AsLeader && !self.is_foreign {
             inner.check(whole)?;
         }
         let message = legacy::parse_message(whole, self.at)?;

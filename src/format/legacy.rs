@@ -112,6 +112,7 @@ pub(super) struct InnerMessage {
     /// As stored: absolute in magic 0, relative in magic 1.
     pub(super) offset: i64,
     pub(super) timestamp: TimestampMs,
+    pub(super) magic: i8,
     crc: u32,
 }
 
@@ -128,14 +129,9 @@ impl InnerMessage {
         )))
     }
 
-    pub(super) fn read(bytes: &[u8], wrapper_magic: i8) -> Result<Self> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let short = || Error::invalid_record("an inner message is too short for its format");
         let magic = bytes.get(16).copied().ok_or_else(short)?.cast_signed();
-        if magic != wrapper_magic {
-            return Err(Error::invalid_record(format!(
-                "an inner message has magic {magic}, its wrapper has {wrapper_magic}"
-            )));
-        }
         if bytes.get(17).copied().ok_or_else(short)? & 0x07 != 0 {
             return Err(Error::invalid_record(
                 "an inner message is compressed again",
@@ -149,6 +145,7 @@ impl InnerMessage {
         Ok(Self {
             offset: i64_at(bytes, 0).ok_or_else(short)?,
             timestamp: TimestampMs(timestamp),
+            magic,
             crc: u32_at(bytes, 12).ok_or_else(short)?,
         })
     }

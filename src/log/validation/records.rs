@@ -1,5 +1,5 @@
 //! What a topic asks of every record, and the answer that names each record that does not comply. Implements state.md 3.4
-//! (3, 4) and 3.5.
+//! (1, 3, 4) and 3.5.
 
 #![allow(clippy::inline_always)] // asked once for every record
 
@@ -27,6 +27,8 @@ pub(super) struct Rules {
 /// What is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
+    /// It has another format than the wrapper it came in.
+    Magic,
     /// The topic is compacted.
     NullKey,
     /// Too far from now.
@@ -73,6 +75,10 @@ impl Rules {
 
     fn describe(&self, finding: Finding, timestamp: TimestampMs, offset: Offset) -> RecordError {
         let (kind, message) = match finding {
+            Finding::Magic => (
+                ErrorKind::InvalidRecord,
+                format!("The magic of the message with offset {offset} does not match outer magic"),
+            ),
             Finding::NullKey => (
                 ErrorKind::InvalidRecord,
                 "Compacted topic cannot accept message without key".to_owned(),
@@ -127,7 +133,7 @@ impl Findings {
         rules: &Rules,
     ) {
         self.count += 1;
-        self.has_timestamp |= finding != Finding::NullKey;
+        self.has_timestamp |= matches!(finding, Finding::Timestamp | Finding::AppendTime);
         if self.listed.len() < LISTED_MAX {
             let error = rules.describe(finding, timestamp, offset);
             self.listed.push(RecordError { index, ..error });

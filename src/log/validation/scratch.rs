@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::config::LogConfig;
 use crate::format::builder::BatchBuilder;
-use crate::format::decoder::{InnerChecksums, RecordDecoder};
+use crate::format::decoder::{InnerRule, RecordDecoder};
 use crate::types::to_usize;
 
 /// Buffers above this are given back after use.
@@ -29,9 +29,7 @@ pub(super) fn with_scratch<T>(config: &LogConfig, work: impl FnOnce(&mut Scratch
     });
     let max_body_bytes = to_usize(u64::from(config.max_decompressed_message_bytes));
     scratch.decoder.set_max_body_bytes(max_body_bytes);
-    scratch
-        .decoder
-        .set_inner_checksums(InnerChecksums::Verified);
+    scratch.decoder.set_inner_rule(InnerRule::AsLeader);
     scratch.builder.clear();
     let done = work(&mut scratch);
     if scratch.decoder.capacity_bytes() + scratch.builder.capacity_bytes() <= KEPT_BYTES {

@@ -7,12 +7,11 @@ use proptest::prelude::*;
 fn built(records: &[Rec<'_>]) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     for (timestamp, key, value) in records {
-        let bytes = |text: &Option<&str>| text.map(|t| t.as_bytes().to_vec());
         builder
             .push(
                 TimestampMs(*timestamp),
-                bytes(key).as_deref(),
-                bytes(value).as_deref(),
+                key.map(str::as_bytes),
+                value.map(str::as_bytes),
                 [].into_iter(),
             )
             .unwrap();

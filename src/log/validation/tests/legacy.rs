@@ -136,6 +136,31 @@ fn rule_3_4_2_the_checksum_of_an_inner_message_counts() {
 }
 
 #[test]
+fn rule_3_4_1_an_inner_message_of_another_magic_is_a_record_error() {
+    let late = T0 + 3_600_001;
+    let mixed = |timestamp| {
+        let mut inner = messages(0, 1);
+        write_message(&mut inner, 1, 0, &old(1, timestamp, Some(b"k"), b"v"));
+        wrapper_of(1, Codec::Gzip, 0, 1, &inner)
+    };
+    let error = append(&mixed(T0), &config()).unwrap_err();
+    assert_eq!(
+        (error.kind(), listed(&error)),
+        (ErrorKind::InvalidRecord, vec![(0, 87)])
+    );
+    let error = append(&mixed(late), &config()).unwrap_err();
+    assert_eq!(
+        (error.kind(), listed(&error)),
+        (ErrorKind::InvalidTimestamp, vec![(0, 87), (1, 32)])
+    );
+    // Its checksum and key are not looked at then.
+    let mut inner = messages(0, 1);
+    inner[12] ^= 1;
+    let error = append(&wrapper_of(1, Codec::Gzip, 0, 0, &inner), &compacted()).unwrap_err();
+    assert_eq!(listed(&error), [(0, 87)]);
+}
+
+#[test]
 fn rule_3_10_a_wrapper_is_judged_as_a_whole() {
     let refused = |inner: &[u8], offset| {
         let bytes = wrapper_of(1, Codec::Gzip, 0, offset, inner);

@@ -105,6 +105,31 @@ fn rule_3_9_append_times_are_set_over_the_deltas_of_create_times() {
 }
 
 #[test]
+fn rule_3_9_a_producer_that_is_not_whole_is_refused_by_a_rebuild_only() {
+    let of = |producer_id, producer_epoch, base_sequence, transactional| {
+        let options = BatchOptions {
+            producer_id: ProducerId(producer_id),
+            producer_epoch,
+            base_sequence,
+            transactional,
+            ..BatchOptions::default()
+        };
+        numbered(&options, 1)
+    };
+    for sent in [
+        of(-1, -1, -1, true),
+        of(7, -1, 0, false),
+        of(-5, -1, -1, false),
+    ] {
+        append(&sent, &config()).unwrap();
+        let answer = append(&sent, &storing(Compression::Gzip));
+        assert_eq!(kind(answer), ErrorKind::InvalidRecord);
+    }
+    append(&of(-5, 0, 0, true), &storing(Compression::Gzip)).unwrap();
+    append(&of(-1, 3, 5, false), &storing(Compression::Gzip)).unwrap();
+}
+
+#[test]
 fn d11_a_timestamp_below_none_is_refused_by_a_rebuild_only() {
     let sent = patched(p(1), 27, (-2i64).to_be_bytes());
     append(&sent, &config()).unwrap();
