@@ -691,7 +691,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 6807542038454991780
+#define KLOG_LAYOUT_HASH 7219100208130486582
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.

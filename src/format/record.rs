@@ -3,6 +3,7 @@
 #![allow(clippy::inline_always)] // as in the decoder
 
 use super::batch::TimestampType;
+use super::skim::Brief;
 use super::varint::{read_varint, read_varlong};
 use crate::error::{Error, Result};
 use crate::types::{LeaderEpoch, Offset, TimestampMs};
@@ -196,6 +197,16 @@ pub(super) struct Body {
 }
 
 impl Body {
+    /// What validation asks for.
+    #[inline(always)]
+    pub(super) fn brief(&self) -> Brief {
+        Brief {
+            timestamp_delta: self.timestamp_delta,
+            offset_delta: self.offset_delta,
+            has_key: self.key != Span::NULL,
+        }
+    }
+
     pub(super) fn at(self, offset: Offset, timestamp: TimestampMs, sequence: i32) -> RecordParts {
         RecordParts {
             offset,

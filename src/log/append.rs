@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
 use super::staging::{self, Changes, Outcome};
-use super::validation::{self, Origin, Validated};
+use super::validation::{self, Origin};
 use super::{Log, Writer};
-use crate::config::{Compression, LogConfig, TimestampType};
+use crate::config::{LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{self, Batch, BatchHeader};
 use crate::format::builder::{BatchBuilder, BatchOptions};
@@ -69,7 +69,7 @@ pub struct TxnMarker {
 /// How to append.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendOptions {
-    /// Who appends; counts for ready batches. Records are always a client's.
+    /// Who appends. Records that are not in batches yet are always a client's.
     pub origin: Origin,
     /// Whose batch the records are; ready batches say it themselves.
     pub producer: Option<ProducerStamp>,
@@ -166,20 +166,25 @@ impl Log {
         options: &AppendOptions,
     ) -> Result<AppendResult> {
         self.check_open()?;
+        if options.origin != Origin::Client {
+            return Err(Error::invalid_argument(
+                "another origin than a client brings ready batches, not records",
+            ));
+        }
         self.check_expected_end(self.end_offset(), options)?;
         let config = self.config();
         if builder.record_count() == 0 {
             return Ok(self.nothing_appended());
         }
-        let log_append_time = self.log_append_time(&config);
-        let codec = options
-            .codec
-            .unwrap_or_else(|| topic_codec(config.compression));
-        let level = options.level.or_else(|| {
-            config
-                .compression_level()
-                .filter(|_| codec == topic_codec(config.compression))
-        });
+        let now = self.clock.now();
+        validation::check_built(builder, &config, now)?;
+        let log_append_time =
+            (config.timestamp_type == TimestampType::LogAppendTime).then_some(now);
+        let topic_codec = validation::target_codec(config.compression, Codec::None);
+        let codec = options.codec.unwrap_or(topic_codec);
+        let level = options
+            .level
+            .or_else(|| config.compression_level().filter(|_| codec == topic_codec));
         let mut batch = BatchOptions {
             codec,
             level,
@@ -195,22 +200,20 @@ impl Log {
         }
         let bytes = builder.finish(&batch)?;
         let header = *Batch::new(bytes)?.header();
-        check_batch_size(&header, &config)?;
+        validation::ensure_batch_size(header.size_bytes, config.max_message_bytes)?;
         let append_time = log_append_time.unwrap_or(TimestampMs::NONE);
         self.append_incoming(
             Incoming::Assigned { bytes, header },
             append_time,
             &config,
-            &AppendOptions {
-                origin: Origin::Client,
-                ..*options
-            },
+            options,
         )
     }
 
-    /// Appends ready batches, all or nothing: of a client one batch, as a broker gets it, of a follower as many as there are.
-    /// What follows the last whole batch and is less than another one is dropped; no whole batch is no error: offsets -1.
-    /// `bytes` is not changed.
+    /// Appends ready batches, all or nothing: of a client one batch, as a broker gets it, or messages of magic 0 and 1, which
+    /// become one batch of magic 2; of a follower as many as there are. What follows the last whole batch and is less than
+    /// another one is dropped; no whole batch is no error: offsets -1. `bytes` is not changed. An error that single records
+    /// cause lists them ([`Error::record_errors`]).
     pub fn append_batches(&self, bytes: &[u8], options: &AppendOptions) -> Result<AppendResult> {
         self.check_open()?;
         self.check_expected_end(self.end_offset(), options)?;
@@ -226,15 +229,14 @@ impl Log {
             return Ok(self.nothing_appended());
         }
         if matches!(origin, Origin::Client | Origin::Coordinator) {
-            let Validated {
-                bytes: mut own,
-                header,
-                log_append_time,
-            } = validation::validate_leader(bytes, &analysis, origin, &config, self.clock.now())?;
+            let now = self.clock.now();
+            let mut validated =
+                validation::validate_leader(bytes, &analysis, origin, &config, now)?;
             let incoming = Incoming::Assigned {
-                bytes: &mut own,
-                header,
+                bytes: &mut validated.bytes,
+                header: validated.header,
             };
+            let log_append_time = validated.log_append_time;
             return self.append_incoming(incoming, log_append_time, &config, options);
         }
         let incoming = Incoming::Kept {
@@ -294,10 +296,6 @@ impl Log {
             .at_offset(end)),
             _ => Ok(()),
         }
-    }
-
-    fn log_append_time(&self, config: &LogConfig) -> Option<TimestampMs> {
-        (config.timestamp_type == TimestampType::LogAppendTime).then(|| self.clock.now())
     }
 
     fn nothing_appended(&self) -> AppendResult {
@@ -675,27 +673,4 @@ fn leader_epoch(writer: &Writer, options: &AppendOptions) -> Result<LeaderEpoch>
         }
         _ => Ok(epoch),
     }
-}
-
-fn topic_codec(compression: Compression) -> Codec {
-    match compression {
-        Compression::Producer | Compression::Uncompressed => Codec::None,
-        Compression::Gzip => Codec::Gzip,
-        Compression::Snappy => Codec::Snappy,
-        Compression::Lz4 => Codec::Lz4,
-        Compression::Zstd => Codec::Zstd,
-    }
-}
-
-fn check_batch_size(header: &BatchHeader, config: &LogConfig) -> Result<()> {
-    if header.size_bytes <= config.max_message_bytes {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::MessageTooLarge,
-        format!(
-            "a batch of {} bytes, at most {} are allowed (max.message.bytes)",
-            header.size_bytes, config.max_message_bytes
-        ),
-    ))
 }

@@ -411,7 +411,7 @@ fn options_of_appends_and_reads_are_checked() {
         (|o| o.origin = 9, KLOG_ERR_INVALID_ARGUMENT, "origin"),
         (
             |o| o.origin = KLOG_ORIGIN_REPLICATION,
-            KLOG_ERR_UNSUPPORTED,
+            KLOG_ERR_INVALID_ARGUMENT,
             "origin",
         ),
         (

@@ -16,6 +16,7 @@ mod support;
 
 mod kafka;
 
+mod appends;
 mod clean_close;
 mod damaged;
 mod dump_tool;
