@@ -11,7 +11,7 @@ use klog::types::{LeaderEpoch, Offset};
 
 use crate::kafka::ensure_same_dump;
 use crate::support::canonical::record_line;
-use crate::support::engine::{Home, NOW, Rec, builder, log, rec, scan, t0, v2};
+use crate::support::engine::{Home, NOW, Rec, builder, rec, scan, t0, v2};
 use crate::support::random::{Random, any_records};
 
 /// The levels that each codec has.
