@@ -42,7 +42,7 @@ pub enum InnerRule {
     /// One after the other; their checksums are not looked at (records.md 4.9), and another magic is an error.
     #[default]
     AsReader,
-    /// As in an append: first the wrapper as a whole. Then another magic, 0 or 1, is told by
+    /// As in an append: first the wrapper as a whole. Then another magic is told by
     /// [`RecordDecoder::is_foreign`], and otherwise a wrong checksum is CORRUPT_MESSAGE (state.md 3.4 (1, 2), 3.10).
     AsLeader,
 }
@@ -407,15 +407,15 @@ impl RecordDecoder {
         };
         let inner = InnerMessage::read(whole)?;
         self.is_foreign = inner.magic != header.magic;
-        let is_tolerated = self.inner_rule == InnerRule::AsLeader && matches!(inner.magic, 0 | 1);
-        if self.is_foreign && !is_tolerated {
-            return Err(invalid(
-                header,
-                format_args!("has an inner message of magic {}", inner.magic),
-            ));
-        }
-        if self.inner_rule == InnerRule::AsLeader && !self.is_foreign {
-            inner.check(whole)?;
+        match (self.inner_rule, self.is_foreign) {
+            (InnerRule::AsReader, true) => {
+                return Err(invalid(
+                    header,
+                    format_args!("has an inner message of magic {}", inner.magic),
+                ));
+            }
+            (InnerRule::AsLeader, false) => inner.check(whole)?,
+            (InnerRule::AsReader, false) | (InnerRule::AsLeader, true) => {}
         }
         let message = legacy::parse_message(whole, self.at)?;
         self.at += whole.len();

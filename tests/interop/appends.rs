@@ -112,13 +112,21 @@ fn clients_are_answered_as_by_kafka() {
                     tally.refused += 1;
                     tally.listed += usize::from(!own.record_errors().is_empty());
                     tally.unexpected += usize::from(error_name(&theirs) == "UNKNOWN_SERVER_ERROR");
-                    ensure_same_refusal(&own, &theirs, what);
+                    if is_read_to_the_end(&bytes, &own, &theirs) {
+                        tally.deviating += 1;
+                    } else {
+                        ensure_same_refusal(&own, &theirs, what);
+                    }
                 }
                 // What klog refuses because the records do not fit the header that Kafka believes (D8, D9).
                 (Err(own), Ok(_)) => {
                     tally.deviating += 1;
                     assert_eq!(own.kind(), ErrorKind::InvalidRecord, "{own}\n{}", what());
                     assert!(own.record_errors().is_empty(), "{own}\n{}", what());
+                }
+                // It allocates what a message claims; the claim is that of a message that is not whole.
+                (Ok(_), Err(theirs)) if theirs.starts_with("OutOfMemoryError") => {
+                    tally.deviating += 1;
                 }
                 (Ok(own), Err(theirs)) => panic!("klog took it: {own:?}\n{theirs}\n{}", what()),
             }
@@ -131,6 +139,17 @@ fn clients_are_answered_as_by_kafka() {
         "{tally:?}"
     );
     assert!(tally.deviating * 10 < tally.stored, "{tally:?}");
+}
+
+/// Whether klog refuses a compressed batch for what Kafka has not looked at when it refuses: the sizes of its records (D8),
+/// or the rest of the stream (D7).
+fn is_read_to_the_end(bytes: &[u8], own: &Error, theirs: &str) -> bool {
+    let is_compressed = bytes.get(16) == Some(&2) && bytes.get(22).is_some_and(|a| a & 7 != 0);
+    let lists = theirs.contains("\nrecord ");
+    let is_sizes =
+        own.kind() == ErrorKind::InvalidRecord && own.record_errors().is_empty() && lists;
+    let is_stream = own.kind() == ErrorKind::CorruptMessage && !lists;
+    is_compressed && (is_sizes || is_stream)
 }
 
 fn ensure_same_answer(own: &AppendResult, theirs: &str, what: impl Fn() -> String) {
@@ -215,7 +234,8 @@ fn ensure_same_batch(
     }
     let (own, theirs) = (Batch::new(&own).unwrap(), Batch::new(&theirs).unwrap());
     let mut header = *own.header();
-    assert!(header.attributes.is_compressed(), "{}", what());
+    let is_odd = odd_names(&own);
+    assert!(header.attributes.is_compressed() || is_odd, "{}", what());
     header.size_bytes = theirs.header().size_bytes;
     header.crc = theirs.header().crc;
     assert_eq!(&header, theirs.header(), "{}", what());
@@ -227,10 +247,26 @@ fn content(batch: &Batch<'_>) -> Vec<String> {
     decoder.begin(batch).unwrap();
     let mut content = Vec::new();
     while let Some(record) = decoder.next(batch).unwrap() {
-        let headers: Vec<_> = record.headers.collect();
-        content.push(format!("{record:?} {headers:?}"));
+        let key = |key| String::from_utf8_lossy(key).into_owned();
+        let headers: Vec<_> = record.headers.map(|h| (key(h.key), h.value)).collect();
+        content.push(format!(
+            "{} {} {:?} {:?} {headers:?}",
+            record.offset, record.timestamp, record.key, record.value
+        ));
     }
     content
+}
+
+/// Whether a header's name is no UTF-8: Kafka stores U+FFFD in its place when it makes a batch anew, klog the name.
+fn odd_names(batch: &Batch<'_>) -> bool {
+    let mut decoder = RecordDecoder::new();
+    decoder.begin(batch).unwrap();
+    while let Some(mut record) = decoder.next(batch).unwrap() {
+        if record.headers.any(|h| std::str::from_utf8(h.key).is_err()) {
+            return true;
+        }
+    }
+    false
 }
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -253,7 +289,7 @@ fn any_append(random: &mut Random) -> Vec<u8> {
         });
     }
     if random.once_in(15) {
-        let len = random.below(bytes.len());
+        let len = random.below(bytes.len().max(1));
         bytes.truncate(len);
     }
     if random.once_in(40) {
@@ -346,13 +382,15 @@ fn new_batch(random: &mut Random) -> Vec<u8> {
 fn change_records(random: &mut Random, records: &mut Vec<u8>) {
     match random.below(4) {
         0 => {
-            let len = random.below(records.len());
+            let len = random.below(records.len().max(1));
             records.truncate(len);
         }
         1 => records.push(0),
         _ => {
-            let at = random.below(records.len());
-            records[at] = random.bytes(1)[0];
+            let at = random.below(records.len().max(1));
+            if let Some(byte) = records.get_mut(at) {
+                *byte = random.bytes(1)[0];
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! An append that the leader assigns offsets to: which way it takes, and what each of its batches must be. Implements
 //! state.md 3.1-3.3 and 3.12.
 
+use std::ops::Range;
+
 use super::in_place::{OffsetRule, keep};
-use super::rebuild::rebuild;
+use super::rebuild::{check_structure, rebuild};
 use super::records::Rules;
 use super::scratch::with_scratch;
 use super::shallow::Analysis;
@@ -71,10 +73,11 @@ pub(in crate::log) fn validate_leader(
         )));
     }
     let rules = Rules::new(config, now);
+    let batch_at = |range: &Range<usize>| Batch::new(bytes.get(range.clone()).unwrap_or_default());
     let batches = || {
         analysis.batches.iter().map(|(range, header)| {
             check_batch(first, header, origin)?;
-            Batch::new(bytes.get(range.clone()).unwrap_or_default())
+            batch_at(range)
         })
     };
     let stored = with_scratch(config, |scratch| match way(analysis, origin, config) {
@@ -83,6 +86,10 @@ pub(in crate::log) fn validate_leader(
             None => Err(Error::invalid_record("an append has no batch")),
         },
         Way::Rebuild(target) => {
+            if analysis.source_codec == Codec::None && target.codec == Codec::None {
+                let all = analysis.batches.iter().map(|(range, _)| batch_at(range));
+                check_structure(all, &mut scratch.decoder)?;
+            }
             let limit = config.max_message_bytes;
             let made = rebuild(batches(), first, target, &rules, limit, scratch)?;
             let size_bytes = Batch::new(&made)?.header().size_bytes;

@@ -7,8 +7,23 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader, TimestampType};
 use crate::format::builder::{BatchBuilder, BatchOptions};
 use crate::format::codec::Codec;
+use crate::format::decoder::RecordDecoder;
 use crate::format::record::Record;
 use crate::types::{ProducerId, TimestampMs};
+
+/// Reads all records of all batches. Kafka does so before it converts messages, to know their size: what is wrong with the
+/// structure of any comes before what is wrong with a record.
+pub(super) fn check_structure<'a>(
+    batches: impl Iterator<Item = Result<Batch<'a>>>,
+    decoder: &mut RecordDecoder,
+) -> Result<()> {
+    for batch in batches {
+        let batch = batch?;
+        decoder.begin(&batch)?;
+        while decoder.advance(&batch)?.is_some() {}
+    }
+    Ok(())
+}
 
 /// Judges the records of all batches and makes one batch of them. Producer and transaction are those of the `first`.
 pub(super) fn rebuild<'a>(

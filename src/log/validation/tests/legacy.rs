@@ -255,6 +255,22 @@ fn e18_the_index_of_a_bad_record_restarts_with_each_message() {
 }
 
 #[test]
+fn rule_3_10_a_conversion_reads_everything_before_it_judges_a_record() {
+    let mut late = Vec::new();
+    write_message(&mut late, 1, 0, &old(0, T0 + 9_000_000, Some(b"k"), b"v"));
+    let good = [&late[..], &p(1)].concat();
+    assert_eq!(kind(append(&good, &config())), ErrorKind::InvalidTimestamp);
+    let broken = patched(p(1), COUNT_AT, 2i32.to_be_bytes());
+    let bad = [&late[..], &broken].concat();
+    assert_eq!(kind(append(&bad, &config())), ErrorKind::InvalidRecord);
+    // A rebuild that compresses does not.
+    assert_eq!(
+        kind(append(&bad, &storing(Compression::Gzip))),
+        ErrorKind::InvalidTimestamp
+    );
+}
+
+#[test]
 fn hc36_holes_in_a_wrapper_are_closed_and_a_wrapper_inside_is_refused() {
     for magic in [0, 1] {
         let mut inner = Vec::new();
