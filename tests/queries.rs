@@ -25,6 +25,7 @@ use std::fmt::Write as _;
 
 use calls::*;
 use klog::ffi::constants::*;
+use klog::ffi::cursor::*;
 use klog::ffi::log::*;
 use klog::ffi::offsets::*;
 use klog::ffi::read::*;
@@ -316,5 +317,114 @@ fn the_c_interface_answers_as_kafka_does() {
     }
     assert_eq!((reads, epochs), (192, 82));
     assert!(ranges > 60, "{ranges}");
+    close(owner);
+}
+
+/// Offsets, keys and times of the records that committed transactions, and writers without one, left in a log below its last
+/// stable offset; by the lines of Kafka's text.
+fn committed_of(lines: &[String]) -> Vec<(i64, String)> {
+    let stable: i64 = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("lso "))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let mut found = Vec::new();
+    let mut pending: BTreeMap<i64, Vec<(i64, String)>> = BTreeMap::new();
+    let (mut producer, mut is_transactional) = (-1, false);
+    for line in lines {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let offset = || rest.split(' ').next().unwrap().parse::<i64>().unwrap();
+        match word {
+            "batch" => {
+                let fields = fields(rest);
+                producer = fields["producer"].parse().unwrap();
+                is_transactional = fields["txn"] == "1";
+            }
+            "rec" => {
+                let record = (offset(), rest.split_once(' ').unwrap().1.to_owned());
+                if is_transactional {
+                    pending.entry(producer).or_default().push(record);
+                } else {
+                    found.push(record);
+                }
+            }
+            "ctl" => {
+                let records = pending.remove(&producer).unwrap_or_default();
+                if fields(rest)["type"] == "commit" {
+                    found.extend(records);
+                }
+            }
+            _ => {}
+        }
+    }
+    found.retain(|(offset, _)| *offset < stable);
+    found.sort();
+    found
+}
+
+#[test]
+fn a_committed_read_of_payments_gives_exactly_the_committed_records() {
+    let fixture = fixture::extract("kafka-4.4.0-broker");
+    let text = support::canonical::Text::parse(&fixture::expected("kafka-4.4.0-broker"));
+    let expected = committed_of(&text.log("payments-0").0);
+    let owner = manager(&fixture.dir);
+    let mut log = klog_log { id: 0 };
+    ok(|e| {
+        klog_log_open(
+            owner,
+            c"payments".as_ptr(),
+            NTS,
+            0,
+            std::ptr::null(),
+            &raw mut log,
+            e,
+        )
+    });
+    for (max_bytes, at_once) in [(0, 100), (300, 3), (1, 1)] {
+        let mut options = init!(klog_read_options);
+        options.isolation = KLOG_ISOLATION_TXN_COMMITTED;
+        options.max_bytes = max_bytes;
+        let mut cursor = klog_cursor { id: 0 };
+        ok(|e| klog_cursor_open(log, 0, &raw const options, &raw mut cursor, e));
+        let mut found = Vec::new();
+        // SAFETY: integers and pointers, for which zero is a value.
+        let mut records = vec![unsafe { std::mem::zeroed::<klog_record>() }; at_once];
+        let mut result = init!(klog_read_result);
+        loop {
+            let status = klog_cursor_next(
+                cursor,
+                records.as_mut_ptr(),
+                at_once,
+                &raw mut result,
+                std::ptr::null_mut(),
+            );
+            if status == KLOG_ERR_END {
+                break;
+            }
+            assert_eq!(status, KLOG_OK);
+            for record in &records[..result.records as usize] {
+                let key = if record.key.is_null() {
+                    "null".to_owned()
+                } else {
+                    let key = record.key.cast::<u8>();
+                    // SAFETY: lent by the cursor until its next call.
+                    let key = unsafe { std::slice::from_raw_parts(key, record.key_len as usize) };
+                    support::canonical::hex(key)
+                };
+                found.push((
+                    record.offset,
+                    format!("ts={} key={key}", record.timestamp_ms),
+                ));
+            }
+        }
+        assert_eq!(result.next_offset, 323, "the last stable offset");
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(offset, rest)| (*offset, rest.split(" value=").next().unwrap().to_owned()))
+            .collect();
+        assert_eq!(found, expected);
+        assert!(found.len() > 100, "{}", found.len());
+    }
     close(owner);
 }
