@@ -3,7 +3,7 @@
 
 #![allow(clippy::inline_always)] // as in the decoder
 
-use super::record::parse_body;
+use super::record::parse_brief;
 use super::varint::read_varint;
 use crate::error::{Error, Result};
 
@@ -60,7 +60,7 @@ impl<'a> Skim<'a> {
         let Some(body) = body else {
             return Err(overrun(len, rest.len() - n));
         };
-        let brief = parse_body(body, start)?.brief();
+        let brief = parse_brief(body)?;
         self.at = start + body.len();
         self.left -= 1;
         if self.left == 0 && self.at != self.records.len() {

@@ -1,6 +1,8 @@
 //! A batch that is stored as it came: its records are walked over, only timestamp type and max timestamp may change.
 //! Implements state.md 3.6-3.8.
 
+#![allow(clippy::inline_always)] // done for every record
+
 use super::records::{Findings, Rules};
 use crate::error::{Error, Result};
 use crate::format::batch::{Batch, set_max_timestamp, stamp};
@@ -18,9 +20,8 @@ pub(super) enum OffsetRule {
     Any,
 }
 
-/// What the walk over the records told.
+/// What the walk over the records told, but for what is wrong with single ones: apart from that it stays in registers.
 struct Walk {
-    findings: Findings,
     /// The index of the next record.
     index: i64,
     max_timestamp: TimestampMs,
@@ -29,28 +30,25 @@ struct Walk {
 }
 
 impl Walk {
-    fn new() -> Self {
-        Self {
-            findings: Findings::default(),
-            index: 0,
-            max_timestamp: TimestampMs::NONE,
-            misplaced: None,
-        }
-    }
+    const START: Self = Self {
+        index: 0,
+        max_timestamp: TimestampMs::NONE,
+        misplaced: None,
+    };
 
-    #[inline]
-    fn meet(&mut self, has_key: bool, timestamp: TimestampMs, offset: Offset, judge: &Judge<'_>) {
+    #[inline(always)]
+    fn meet(
+        &mut self,
+        (has_key, timestamp, offset): (bool, TimestampMs, Offset),
+        judge: &Judge<'_>,
+        findings: &mut Findings,
+    ) {
         let finding = judge
             .rules
             .finding(has_key, timestamp, judge.declares_append_time);
         if let Some(finding) = finding {
-            self.findings.add(
-                finding,
-                to_index(self.index),
-                timestamp,
-                offset,
-                judge.rules,
-            );
+            let index = to_index(self.index);
+            findings.add(finding, index, timestamp, offset, judge.rules);
         }
         if offset.0 != self.index && self.misplaced.is_none() {
             self.misplaced = Some(self.index);
@@ -86,7 +84,6 @@ pub(super) fn keep(
     } else {
         walk_plain(batch, &judge)?
     };
-    walk.findings.into_result()?;
     // A leader makes the base offset from the last one: another range would cover offsets of other batches.
     if i64::from(header.last_offset_delta()) + 1 != walk.index {
         return Err(Error::invalid_record(format!(
@@ -119,8 +116,9 @@ pub(super) fn keep(
 }
 
 fn walk_plain(batch: &Batch<'_>, judge: &Judge<'_>) -> Result<Walk> {
-    let header = batch.header();
-    let mut walk = Walk::new();
+    let header = *batch.header();
+    let mut walk = Walk::START;
+    let mut findings = Findings::default();
     let mut skim = Skim::new(batch.records_bytes(), header.record_count)?;
     while let Some(brief) = skim.next_brief()? {
         let timestamp = if judge.declares_append_time {
@@ -129,8 +127,9 @@ fn walk_plain(batch: &Batch<'_>, judge: &Judge<'_>) -> Result<Walk> {
             TimestampMs(header.base_timestamp.0.wrapping_add(brief.timestamp_delta))
         };
         let offset = header.base_offset + i64::from(brief.offset_delta);
-        walk.meet(brief.has_key, timestamp, offset, judge);
+        walk.meet((brief.has_key, timestamp, offset), judge, &mut findings);
     }
+    findings.into_result()?;
     Ok(walk)
 }
 
@@ -139,10 +138,13 @@ fn walk_compressed(
     judge: &Judge<'_>,
     decoder: &mut RecordDecoder,
 ) -> Result<Walk> {
-    let mut walk = Walk::new();
+    let mut walk = Walk::START;
+    let mut findings = Findings::default();
     decoder.begin(batch)?;
     while let Some(record) = decoder.next(batch)? {
-        walk.meet(record.key.is_some(), record.timestamp, record.offset, judge);
+        let met = (record.key.is_some(), record.timestamp, record.offset);
+        walk.meet(met, judge, &mut findings);
     }
+    findings.into_result()?;
     Ok(walk)
 }

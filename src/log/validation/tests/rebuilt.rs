@@ -89,6 +89,22 @@ fn rule_3_9_headers_values_and_odd_timestamps_are_those_that_came() {
 }
 
 #[test]
+fn a_header_name_that_is_no_utf_8_is_kept() {
+    let mut builder = BatchBuilder::new();
+    let header = Header {
+        key: b"\xff\xfe",
+        value: None,
+    };
+    builder
+        .push(NOW, Some(b"k"), None, [header].into_iter())
+        .unwrap();
+    let sent = builder.finish(&BatchOptions::default()).unwrap().to_vec();
+    let gzip = append(&sent, &storing(Compression::Gzip)).unwrap();
+    let back = append(&gzip.bytes, &storing(Compression::Uncompressed)).unwrap();
+    assert_eq!(back.bytes, sent);
+}
+
+#[test]
 fn rule_3_9_append_times_are_set_over_the_deltas_of_create_times() {
     let config = LogConfig {
         compression: Compression::Gzip,
