@@ -1738,8 +1738,12 @@ klog_status klog_log_close(klog_log log);
  * Appends records as one batch, all or nothing. The library keeps no pointer into them. count 0 is no error: offsets -1.
  * A refused or failed append changes nothing.
  *
+ * With KLOG_APPEND_HAS_PRODUCER the batch is that of an idempotent producer, and of its transaction with
+ * KLOG_APPEND_TRANSACTIONAL. What is wrong with single records goes to opts->record_errors, as far as there is room.
+ *
  * Statuses beside those of every function: KLOG_ERR_MESSAGE_TOO_LARGE, KLOG_ERR_RECORD_LIST_TOO_LARGE,
- * KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
+ * KLOG_ERR_INVALID_RECORD, KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_LOG_END_MISMATCH,
+ * KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, KLOG_ERR_INVALID_PRODUCER_EPOCH, KLOG_ERR_INVALID_TXN_STATE, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
  * KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
  *
  * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. records is required unless count is 0; opts, out and err
@@ -1768,13 +1772,17 @@ klog_status klog_append_packed(klog_log log,
                                klog_error *err);
 
 /**
- * Appends a ready record batch of magic 2, as a broker gets it from a producer: its checksum and sizes are checked, offset
- * and leader epoch are assigned, the rest stays as it is. One batch a call; bytes behind it that are less than another
- * batch are dropped. The caller's bytes are not changed.
+ * Appends ready record batches. Of a client (origin 0) one batch, as a broker gets it from a producer, or messages of magic
+ * 0 and 1, which become one batch: every record is checked, offset, leader epoch and, where the topic says so, time and
+ * codec are assigned. Of a follower (KLOG_ORIGIN_REPLICATION) as many as there are, with the offsets and epochs that they
+ * have; those of an epoch above opts->leader_epoch are left out, with KLOG_APPEND_HAS_EPOCH. Bytes behind the last whole
+ * batch are dropped. The caller's bytes are not changed. A batch that its producer sent before, one of the last five, is
+ * KLOG_OK with the offsets of the first time.
  *
  * Statuses beside those of klog_append: KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD,
- * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, and KLOG_ERR_UNSUPPORTED for a batch with
- * a producer id.
+ * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, KLOG_ERR_INVALID_PRODUCER_EPOCH,
+ * KLOG_ERR_INVALID_TXN_STATE, KLOG_ERR_TRANSACTION_COORDINATOR_FENCED; of a follower KLOG_ERR_UNEXPECTED_APPEND_OFFSET,
+ * KLOG_ERR_OFFSETS_OUT_OF_ORDER.
  *
  * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. batches is required unless len is 0; opts, out and err are
  * nullable.

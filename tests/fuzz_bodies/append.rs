@@ -35,6 +35,7 @@ pub(super) fn body(data: &[u8]) {
         clock: Arc::new(ManualClock::new(NOW)),
         recovery_threads: Some(1),
         broker_epoch: -1,
+        high_watermarks: klog::manager::HighWatermarks::FollowEnd,
     })
     .unwrap();
     let partition = TopicPartition::new("a", 0);
