@@ -31,11 +31,8 @@ fn e1_five_duplicates_are_known_and_e2_a_restart_forgets_four() {
     let home = Home::new();
     let manager = home.open();
     let log = t0(&manager);
-    for (i, text) in ["0+2", "2+2", "4+2", "6+2", "8+2", "10+2"]
-        .iter()
-        .enumerate()
-    {
-        let first = 2 * i as i64;
+    for (i, text) in (0i64..).zip(["0+2", "2+2", "4+2", "6+2", "8+2", "10+2"]) {
+        let first = 2 * i;
         step(&format!("I 1/0 {text}")).at_offsets(&log, first, first + 1);
     }
     assert_eq!(
@@ -89,8 +86,8 @@ fn e3_sequences_wrap() {
         "2147483644..2147483646@0..2 2147483647..0@3..4 1..1@5..5"
     );
     let b = log(&manager, "b-0");
-    for (i, text) in ["2147483647+1", "0+1", "1+1"].iter().enumerate() {
-        step(&format!("I 1/0 {text}")).at_offsets(&b, i as i64, i as i64);
+    for (i, text) in (0i64..).zip(["2147483647+1", "0+1", "1+1"]) {
+        step(&format!("I 1/0 {text}")).at_offsets(&b, i, i);
     }
 }
 

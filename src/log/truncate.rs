@@ -35,7 +35,7 @@ impl Log {
         self.check_writable(&writer)?;
         let end = writer.end;
         if target >= end {
-            self.cut_epochs(&mut writer, end)?;
+            cut_epochs(&mut writer, end)?;
             return Ok(false);
         }
         let segments = self.segments();
@@ -62,7 +62,7 @@ impl Log {
             writer.active.cut_back()?;
             kept.keep_aborted(aborted)?;
             kept.file().sync()?;
-            self.cut_epochs(&mut writer, target)?;
+            cut_epochs(&mut writer, target)?;
             self.rebuild_producers(&mut writer)
         });
         self.end_of_cut(&mut writer, done)?;
@@ -153,14 +153,6 @@ impl Log {
         self.cuts.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn cut_epochs(&self, writer: &mut Writer, end: Offset) -> Result<()> {
-        let mut epochs = writer.epochs.cache().clone();
-        if epochs.truncate_from_end(end).is_change() {
-            writer.epochs.store_as(epochs)?;
-        }
-        Ok(())
-    }
-
     /// Brings producers and transactions to where the log ends now.
     fn rebuild_producers(&self, writer: &mut Writer) -> Result<()> {
         let range = RebuildRange {
@@ -188,4 +180,13 @@ impl Log {
                 .context(format_args!("cut of {}", self.partition))
         })
     }
+}
+
+/// Forgets the epochs that begin at the end or above, durably.
+fn cut_epochs(writer: &mut Writer, end: Offset) -> Result<()> {
+    let mut epochs = writer.epochs.cache().clone();
+    if epochs.truncate_from_end(end).is_change() {
+        writer.epochs.store_as(epochs)?;
+    }
+    Ok(())
 }
