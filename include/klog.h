@@ -1699,13 +1699,14 @@ klog_status klog_append_packed(klog_log log,
                                klog_error *err);
 
 /**
- * Appends a ready record batch of magic 2, as a broker gets it from a producer: its checksum and sizes are checked, offset
- * and leader epoch are assigned, the rest stays as it is. One batch a call; bytes behind it that are less than another
- * batch are dropped. The caller's bytes are not changed.
+ * Appends a ready record batch, as a broker gets it from a producer: its checksum and every record are checked, offset and
+ * leader epoch are assigned. A batch of the codec that the topic stores stays as it is, but for timestamp type and max
+ * timestamp; another one is made anew, and so are messages of magic 0 and 1, which become one batch of magic 2. One batch a
+ * call, or several messages of magic 0 or 1 without compression; bytes behind it that are less than another batch are
+ * dropped. The caller's bytes are not changed.
  *
  * Statuses beside those of klog_append: KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD,
- * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, and KLOG_ERR_UNSUPPORTED for a batch with
- * a producer id.
+ * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, and KLOG_ERR_UNSUPPORTED for a batch with a producer id.
  *
  * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. batches is required unless len is 0; opts, out and err are
  * nullable.
