@@ -1670,8 +1670,8 @@ klog_status klog_log_close(klog_log log);
  * A refused or failed append changes nothing.
  *
  * Statuses beside those of every function: KLOG_ERR_MESSAGE_TOO_LARGE, KLOG_ERR_RECORD_LIST_TOO_LARGE,
- * KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
- * KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
+ * KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_INVALID_RECORD for a null key on a compacted topic, KLOG_ERR_TOO_LARGE,
+ * KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE, KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
  *
  * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. records is required unless count is 0; opts, out and err
  * are nullable.
