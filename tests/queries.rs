@@ -6,6 +6,8 @@
     clippy::disallowed_methods,
     clippy::wildcard_imports,
     clippy::cast_possible_wrap,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a failure fails the test"
 )]
 
