@@ -188,6 +188,11 @@ fn e16_what_a_follower_appends() {
         kind(&[kept(15, 2, 6), kept(14, 1, 6)].concat(), 6),
         ErrorKind::OffsetsOutOfOrder
     );
+    // Kafka compares last offsets only, and stores the offsets 16 to 18 twice.
+    assert_eq!(
+        kind(&[kept(15, 4, 6), kept(16, 4, 6)].concat(), 6),
+        ErrorKind::OffsetsOutOfOrder
+    );
     let cut = kept(14, 1, 6);
     follow(&[kept(13, 1, 6), cut[..cut.len() - 1].to_vec()].concat(), 6).unwrap();
     assert_eq!(log.end_offset().0, 14);
