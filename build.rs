@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 9] = [
+    const SOURCES: [&str; 11] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -26,6 +26,8 @@ mod header {
         "append.rs",
         "read.rs",
         "cursor.rs",
+        "offsets.rs",
+        "truncate.rs",
     ];
 
     pub(super) fn render() {

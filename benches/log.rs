@@ -76,6 +76,7 @@ fn open_log(dir: &Path) -> Arc<Log> {
         log_start: Offset::ZERO,
         config: Arc::new(LogConfig::default()),
         producer_expiration_ms: 86_400_000,
+        high_watermark: klog::log::HighWatermark::FollowsEnd,
     };
     Arc::new(Log::open(place, &options).unwrap().0)
 }

@@ -126,6 +126,12 @@ inline Struct klog_init() {
 #define KLOG_OPEN_CREATE_DIRS 4
 
 /**
+ * In klog_manager_options.flags: high watermarks come from replication-offset-checkpoint and are moved by the caller, with
+ * klog_high_watermark_set. Without it they follow the log ends.
+ */
+#define KLOG_OPEN_HW_FROM_CHECKPOINT 8
+
+/**
  * klog_manager_close: write nothing, as a crash would; the next open recovers.
  */
 #define KLOG_CLOSE_ABANDON 1
@@ -139,6 +145,11 @@ inline Struct klog_init() {
  * klog_log_open: klog_log_options.topic_id counts.
  */
 #define KLOG_LOG_HAS_TOPIC_ID 2
+
+/**
+ * In klog_log_options.flags: the caller moves the log's high watermark, with klog_high_watermark_set.
+ */
+#define KLOG_LOG_MANUAL_HW 4
 
 /**
  * Append origin: a client; offsets are assigned.
@@ -221,6 +232,17 @@ inline Struct klog_init() {
 #define KLOG_APPEND_IF_LOG_END 8
 
 /**
+ * In klog_append_options.flags, with KLOG_APPEND_HAS_PRODUCER: the records belong to the producer's transaction.
+ */
+#define KLOG_APPEND_TRANSACTIONAL 16
+
+/**
+ * In klog_append_options.flags: markers among ready batches are of transaction version 2, whose epochs rise with each
+ * transaction; without it of version 1.
+ */
+#define KLOG_APPEND_TXN_V2 32
+
+/**
  * Record: timestamp_ms counts. Set by reads. Without it an append takes the time it is.
  */
 #define KLOG_RECORD_HAS_TIMESTAMP 1
@@ -264,6 +286,12 @@ inline Struct klog_init() {
  * Cursor: control records are given too.
  */
 #define KLOG_READ_CONTROL 2
+
+/**
+ * In klog_read_options.flags: exactly the bytes that Kafka's log gives; max_bytes counts as it is, also 0, and cuts even
+ * inside a batch. A smaller cap is KLOG_ERR_BUFFER_TOO_SMALL. Not for cursors.
+ */
+#define KLOG_READ_SLICE 4
 
 /**
  * klog_read_result.flags: the first batch is larger than max_bytes.
@@ -663,7 +691,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 6807542038454991780
+#define KLOG_LAYOUT_HASH 7219100208130486582
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1355,6 +1383,47 @@ typedef struct {
     uint64_t id;
 } klog_cursor;
 
+/**
+ * Where a leader epoch ends.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_epoch_offset).
+     */
+    uint32_t struct_size;
+    /**
+     * The epoch that the answer is for: the one asked for, or the highest below it that the log has; -1 if the log cannot
+     * know the epoch.
+     */
+    int32_t leader_epoch;
+    /**
+     * The offset behind its last record; -1 if the log cannot know the epoch.
+     */
+    int64_t end_offset;
+} klog_epoch_offset;
+
+/**
+ * A transaction that was aborted.
+ */
+typedef struct {
+    /**
+     * Whose it was.
+     */
+    int64_t producer_id;
+    /**
+     * Its first offset.
+     */
+    int64_t first_offset;
+    /**
+     * The offset of its marker.
+     */
+    int64_t last_offset;
+    /**
+     * The last stable offset when it ended: all transactions that began below had ended then.
+     */
+    int64_t last_stable_offset;
+} klog_aborted_txn;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1669,8 +1738,13 @@ klog_status klog_log_close(klog_log log);
  * Appends records as one batch, all or nothing. The library keeps no pointer into them. count 0 is no error: offsets -1.
  * A refused or failed append changes nothing.
  *
+ * With KLOG_APPEND_HAS_PRODUCER the batch is that of an idempotent producer, and of its transaction with
+ * KLOG_APPEND_TRANSACTIONAL. What is wrong with single records goes to opts->record_errors, as far as there is room.
+ *
  * Statuses beside those of every function: KLOG_ERR_MESSAGE_TOO_LARGE, KLOG_ERR_RECORD_LIST_TOO_LARGE,
- * KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
+ * KLOG_ERR_INVALID_RECORD, KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_LOG_END_MISMATCH,
+ * KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, KLOG_ERR_INVALID_PRODUCER_EPOCH, KLOG_ERR_INVALID_TXN_STATE,
+ * KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
  * KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
  *
  * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. records is required unless count is 0; opts, out and err
@@ -1699,13 +1773,17 @@ klog_status klog_append_packed(klog_log log,
                                klog_error *err);
 
 /**
- * Appends a ready record batch of magic 2, as a broker gets it from a producer: its checksum and sizes are checked, offset
- * and leader epoch are assigned, the rest stays as it is. One batch a call; bytes behind it that are less than another
- * batch are dropped. The caller's bytes are not changed.
+ * Appends ready record batches. Of a client (origin 0) one batch, as a broker gets it from a producer, or messages of magic
+ * 0 and 1, which become one batch: every record is checked, offset, leader epoch and, where the topic says so, time and
+ * codec are assigned. Of a follower (KLOG_ORIGIN_REPLICATION) as many as there are, with the offsets and epochs that they
+ * have; those of an epoch above opts->leader_epoch are left out, with KLOG_APPEND_HAS_EPOCH. Bytes behind the last whole
+ * batch are dropped. The caller's bytes are not changed. A batch that its producer sent before, one of the last five, is
+ * KLOG_OK with the offsets of the first time.
  *
  * Statuses beside those of klog_append: KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD,
- * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, and KLOG_ERR_UNSUPPORTED for a batch with
- * a producer id.
+ * KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, KLOG_ERR_INVALID_PRODUCER_EPOCH,
+ * KLOG_ERR_INVALID_TXN_STATE, KLOG_ERR_TRANSACTION_COORDINATOR_FENCED; of a follower KLOG_ERR_UNEXPECTED_APPEND_OFFSET,
+ * KLOG_ERR_OFFSETS_OUT_OF_ORDER.
  *
  * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. batches is required unless len is 0; opts, out and err are
  * nullable.
@@ -1733,6 +1811,22 @@ klog_status klog_append_one(klog_log log,
                             int64_t timestamp_ms,
                             int64_t *offset,
                             klog_error *err);
+
+/**
+ * Ends the transaction of a producer, as its coordinator does: commit is 1 for a commit, 0 for an abort. The batch that is
+ * appended holds the marker alone. KLOG_ERR_INVALID_PRODUCER_EPOCH for an epoch below the producer's,
+ * KLOG_ERR_TRANSACTION_COORDINATOR_FENCED for a coordinator epoch below that of its last marker.
+ *
+ * Thread class T0, cost class C2. out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append_marker(klog_log log,
+                               int64_t producer_id,
+                               int32_t producer_epoch,
+                               uint32_t commit,
+                               int32_t coordinator_epoch,
+                               klog_append_result *out,
+                               klog_error *err);
 
 /**
  * Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
@@ -1810,6 +1904,114 @@ klog_status klog_cursor_seek(klog_cursor cursor,
  * Thread class T2, cost class C1.
  */
 klog_status klog_cursor_close(klog_cursor cursor);
+
+/**
+ * Where a leader epoch ends, as OffsetsForLeaderEpoch answers: the highest epoch of the log at or below it, and the offset
+ * behind that epoch's last record. -1 for both if the log cannot know the epoch.
+ *
+ * Thread class T0, cost class C1. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_offset_for_epoch(klog_log log,
+                                  int32_t epoch,
+                                  klog_epoch_offset *out,
+                                  klog_error *err);
+
+/**
+ * Notes that a leader epoch begins at an offset, durably. Entries that contradict it go: those of the same or a later epoch
+ * that begin at or above it.
+ *
+ * Thread class T0, cost class C3. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_epoch_assign(klog_log log,
+                              int32_t epoch,
+                              int64_t start_offset,
+                              klog_error *err);
+
+/**
+ * Moves the high watermark, also down: to hw, or to the nearest offset that it can be. What it is now is written to *out.
+ * KLOG_ERR_INVALID_ARGUMENT if it follows the log end: it is the caller's with KLOG_LOG_MANUAL_HW or
+ * KLOG_OPEN_HW_FROM_CHECKPOINT.
+ *
+ * Thread class T0, cost class C1. out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_high_watermark_set(klog_log log,
+                                    int64_t hw,
+                                    int64_t *out,
+                                    klog_error *err);
+
+/**
+ * Deletes the records below before_offset for readers, as DeleteRecords does; -1 is the high watermark. Their bytes go when
+ * retention takes their segments. Where the log starts now is written to *log_start_offset.
+ * KLOG_ERR_OFFSET_OUT_OF_RANGE above the high watermark.
+ *
+ * Thread class T0, cost class C2. log_start_offset and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_delete_records(klog_log log,
+                                int64_t before_offset,
+                                int64_t *log_start_offset,
+                                klog_error *err);
+
+/**
+ * Every producer that the log knows, by rising id, and each of the batches that are remembered of it:
+ *
+ * producer ID epoch=E last_seq=S last_offset=O offset_delta=D ts=T coordinator_epoch=C txn_first=F
+ *
+ * pbatch ID seq=A..B offset=A..B ts=T
+ *
+ * txn_first is the first offset of an open transaction, or "-". *needed is the length with its NUL.
+ *
+ * Thread class T0, cost class C1. needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_producers(klog_log log,
+                           char *buf,
+                           size_t cap,
+                           size_t *needed,
+                           klog_error *err);
+
+/**
+ * The aborted transactions that a reader of batches leaves out: those with a marker at or above from that began below upto,
+ * in the order of the index. With from the offset that was read from and upto the result's aborted_upto it is Kafka's list.
+ * *needed is how many there are.
+ *
+ * Thread class T0, cost class C2. buf is required unless cap is 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_aborted_txns(klog_log log,
+                              int64_t from,
+                              int64_t upto,
+                              klog_aborted_txn *buf,
+                              size_t cap,
+                              size_t *needed,
+                              klog_error *err);
+
+/**
+ * Cuts the log at offset, durably: offset is the next one to be assigned then. The whole batch that holds it goes, so that
+ * offsets below it may be missing. High watermark, recovery point and log start come down with it if they lie above.
+ * *truncated is 1 if anything was cut, else 0.
+ *
+ * Thread class T0, cost class C3. truncated and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_truncate_to(klog_log log,
+                             int64_t offset,
+                             uint32_t *truncated,
+                             klog_error *err);
+
+/**
+ * Drops all records, durably. The log goes on at new_offset; it starts at log_start_offset, -1 for new_offset.
+ *
+ * Thread class T0, cost class C3. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_truncate_fully(klog_log log,
+                                int64_t new_offset,
+                                int64_t log_start_offset,
+                                klog_error *err);
 
 #ifdef __cplusplus
 }  // extern "C"

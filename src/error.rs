@@ -258,7 +258,19 @@ struct Context {
     offset: Option<i64>,
     position: Option<u64>,
     record_index: Option<usize>,
+    record_errors: Vec<RecordError>,
     dir_offline: bool,
+}
+
+/// What is wrong with one record of an append that was refused for its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordError {
+    /// The index of the record in its batch, from 0.
+    pub index: usize,
+    /// The code that Kafka 4.4.0 has for this finding.
+    pub kafka_code: i32,
+    /// One sentence in English.
+    pub message: String,
 }
 
 impl Error {
@@ -275,6 +287,7 @@ impl Error {
             offset: None,
             position: None,
             record_index: None,
+            record_errors: Vec::new(),
             dir_offline: false,
         }))
     }
@@ -359,6 +372,14 @@ impl Error {
         self
     }
 
+    /// Adds what is wrong with single records; the first of them is the record concerned.
+    #[must_use]
+    pub fn with_record_errors(mut self, errors: Vec<RecordError>) -> Self {
+        self.0.record_index = errors.first().map(|error| error.index);
+        self.0.record_errors = errors;
+        self
+    }
+
     /// Replaces Kafka's code where one kind stands for several of Kafka's errors.
     #[must_use]
     pub fn with_kafka_code(mut self, code: i32) -> Self {
@@ -432,6 +453,12 @@ impl Error {
     #[must_use]
     pub fn record_index(&self) -> Option<usize> {
         self.0.record_index
+    }
+
+    /// What is wrong with single records, in their order, where an append was refused for that.
+    #[must_use]
+    pub fn record_errors(&self) -> &[RecordError] {
+        &self.0.record_errors
     }
 
     /// Whether the log's directory went offline by this failure.

@@ -84,4 +84,4 @@ pub mod service;
 pub mod state;
 pub mod types;
 
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, RecordError, Result};

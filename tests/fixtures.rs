@@ -155,6 +155,7 @@ fn recover_at_time_zero(dir: &Path) {
         clock: Arc::new(ManualClock::new(TimestampMs(0))),
         recovery_threads: None,
         broker_epoch: -1,
+        high_watermarks: klog::manager::HighWatermarks::FollowEnd,
     });
     manager.unwrap().close().unwrap();
 }

@@ -295,6 +295,7 @@ impl World {
         let options = ReadOptions {
             max_bytes,
             first_batch,
+            ..ReadOptions::default()
         };
         let read = self.log.read(Offset(start), &mut buffer, &options);
         let Some((first, first_bytes)) = expected.first() else {

@@ -1,24 +1,42 @@
-//! Kafka's answers about the mixed fixture (fixtures/README.md 3.1): offsets for times, and what reads give. Isolation
-//! beyond the log end, epochs and aborted transactions come with the issues that bring them.
+//! Kafka's answers about the mixed fixture (fixtures/README.md 3.1), each of them: look-ups by time, producers and
+//! transactions by the commands, reads, aborted transactions and epochs through the C interface.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::wildcard_imports,
     clippy::cast_possible_wrap,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a failure fails the test"
 )]
 
+#[macro_use]
+#[path = "abi/calls.rs"]
+#[allow(
+    dead_code,
+    unused_macros,
+    reason = "shared with the tests of the C interface"
+)]
+mod calls;
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ffi::CString;
+use std::fmt::Write as _;
 
-use klog::format::names::parse_topic_partition;
-use klog::log::{FirstBatch, Log, ReadOptions, TimeTarget};
-use klog::types::Offset;
+use calls::*;
+use klog::ffi::constants::*;
+use klog::ffi::cursor::*;
+use klog::ffi::log::*;
+use klog::ffi::offsets::*;
+use klog::ffi::read::*;
+use klog::ffi::types::*;
 
-use support::engine::Home;
-use support::fixture;
+use support::command::klog;
+use support::fixture::{self, Fixture};
+
+const NAME: &str = "kafka-4.4.0-mixed";
 
 fn fields(text: &str) -> BTreeMap<&str, &str> {
     text.split(' ')
@@ -26,102 +44,389 @@ fn fields(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-fn number(fields: &BTreeMap<&str, &str>, key: &str) -> i64 {
-    fields[key].parse().unwrap()
+/// The lines of one log.
+struct Queries {
+    partition: String,
+    said: String,
+    lines: Vec<String>,
 }
 
-fn check_time(log: &Log, query: &str) {
-    let (target, answer) = query.split_once(' ').unwrap();
-    let target = TimeTarget::from_kafka(target.parse().unwrap()).unwrap();
-    let found = log.offset_for_timestamp(target).unwrap().map_or_else(
-        || "none".to_owned(),
-        |r| {
-            let epoch = r
-                .leader_epoch
-                .map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
-            format!("offset={} ts={} epoch={epoch}", r.offset, r.timestamp)
-        },
-    );
-    assert_eq!(found, answer, "{} time {query}", log.partition());
+impl Queries {
+    fn all() -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for line in fixture::text(&format!("{NAME}.queries.txt"))
+            .lines()
+            .skip(1)
+        {
+            if let Some(rest) = line.strip_prefix("log ") {
+                let (partition, said) = rest.split_once(' ').unwrap();
+                found.push(Self {
+                    partition: partition.to_owned(),
+                    said: said.to_owned(),
+                    lines: Vec::new(),
+                });
+            } else {
+                found.last_mut().unwrap().lines.push(line.to_owned());
+            }
+        }
+        found
+    }
+
+    /// The lines that begin with one of these words, as the command is to print them.
+    fn text(&self, words: &[&str]) -> String {
+        let wanted = |line: &&String| {
+            words
+                .iter()
+                .any(|word| line.starts_with(&format!("{word} ")))
+        };
+        let lines = self.lines.iter().filter(wanted);
+        lines.fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{line}");
+            text
+        })
+    }
 }
 
-fn check_read(log: &Log, query: &str, buffer: &mut [u8]) {
-    let (asked, answer) = query.split_once(" => ").unwrap();
-    let (asked, said) = (fields(asked), fields(answer));
-    let what = format!("{} read {query}", log.partition());
-    let options = ReadOptions {
-        max_bytes: asked["max"].parse().unwrap(),
-        first_batch: if asked["min_one"] == "1" {
-            FirstBatch::Always
-        } else {
-            FirstBatch::IfItFits
-        },
-    };
-    let found = log.read(Offset(number(&asked, "from")), buffer, &options);
-    if let Some(name) = answer.strip_prefix("error ") {
-        assert_eq!(
-            found.unwrap_err().kind().name(),
-            format!("KLOG_ERR_{name}"),
-            "{what}"
-        );
-        return;
-    }
-    let found = found.unwrap();
-    assert_eq!(i64::from(found.batches), number(&said, "batches"), "{what}");
-    assert_eq!(found.is_first_larger, said["incomplete"] == "1", "{what}");
-    if found.batches > 0 {
-        let place = (found.segment_base_offset.0, found.position as i64);
-        assert_eq!(
-            place,
-            (number(&said, "seg"), number(&said, "pos")),
-            "{what}"
-        );
-        assert_eq!(found.first_offset.0, number(&said, "first"), "{what}");
-        assert_eq!(found.next_offset.0 - 1, number(&said, "last"), "{what}");
-        // Kafka's slice may end inside a batch.
-        assert!(found.bytes as i64 <= number(&said, "bytes"), "{what}");
-    }
+fn command(fixture: &Fixture, words: &[&str]) -> String {
+    let dir = fixture.dir.to_str().unwrap();
+    let (name, rest) = words.split_first().unwrap();
+    let mut args = vec![*name, dir];
+    args.extend(rest);
+    let run = klog(args);
+    assert_eq!(run.code, 0, "{words:?}: {}", run.stderr);
+    run.stdout
 }
 
 #[test]
-fn klog_answers_the_queries_as_kafka_does() {
-    let fixture = fixture::extract("kafka-4.4.0-mixed");
-    let manager = Home::at(&fixture.dir).open();
-    let queries = fixture::text("kafka-4.4.0-mixed.queries.txt");
+fn the_commands_print_what_kafka_answers() {
+    let fixture = fixture::extract(NAME);
+    let before = support::tree::content(&fixture.dir);
+    let (mut times, mut producers, mut aborted) = (0, 0, 0);
+    for log in Queries::all() {
+        let partition = log.partition.as_str();
+        let time = log.text(&["time"]);
+        let targets: Vec<String> = time
+            .lines()
+            .map(|line| format!("--timestamp={}", line.split(' ').nth(1).unwrap()))
+            .collect();
+        let mut words = vec!["offsets", partition];
+        words.extend(targets.iter().map(String::as_str));
+        assert_eq!(command(&fixture, &words), time, "{partition}");
+        let expected = log.text(&["producer", "pbatch"]);
+        assert_eq!(
+            command(&fixture, &["producers", partition]),
+            expected,
+            "{partition}"
+        );
+        // Those of a range look like those of the segments but for their first field.
+        let entries: String = log
+            .text(&["aborted"])
+            .lines()
+            .filter(|line| !line.starts_with("aborted from="))
+            .fold(String::new(), |text, line| text + line + "\n");
+        let expected = log.text(&["lso"]) + &entries;
+        assert_eq!(
+            command(&fixture, &["transactions", partition]),
+            expected,
+            "{partition}"
+        );
+        times += targets.len();
+        producers += log.text(&["producer"]).lines().count();
+        aborted += entries.lines().count();
+    }
+    assert!(
+        times == 320 && producers == 21 && aborted > 20,
+        "{times} times, {producers} producers, {aborted} aborted transactions"
+    );
+    assert_eq!(
+        support::tree::content(&fixture.dir),
+        before,
+        "looking wrote something"
+    );
+}
+
+/// The entries of a range, the walk of which begins with the segment of `from` (state.md 5.7).
+fn aborted_in(log: klog_log, segment_base: i64, upto: i64) -> Vec<klog_aborted_txn> {
+    let mut count = 0;
+    let _ = klog_aborted_txns(
+        log,
+        segment_base,
+        upto,
+        std::ptr::null_mut(),
+        0,
+        &raw mut count,
+        std::ptr::null_mut(),
+    );
+    // SAFETY: integers, for which zero is a value.
+    let mut found = vec![unsafe { std::mem::zeroed::<klog_aborted_txn>() }; count];
+    ok(|e| {
+        klog_aborted_txns(
+            log,
+            segment_base,
+            upto,
+            found.as_mut_ptr(),
+            count,
+            &raw mut count,
+            e,
+        )
+    });
+    assert_eq!(count, found.len());
+    found
+}
+
+/// The answer to a read in the words of the fixture.
+fn read(log: klog_log, asked: &BTreeMap<&str, &str>, buffer: &mut [u8]) -> String {
+    let mut options = init!(klog_read_options);
+    options.flags = KLOG_READ_SLICE;
+    if asked["min_one"] == "0" {
+        options.flags |= KLOG_READ_NO_MIN_ONE;
+    }
+    options.max_bytes = asked["max"].parse().unwrap();
+    options.isolation = match asked["iso"] {
+        "log_end" => KLOG_ISOLATION_LOG_END,
+        "high_watermark" => KLOG_ISOLATION_HIGH_WATERMARK,
+        _ => KLOG_ISOLATION_TXN_COMMITTED,
+    };
+    let from: i64 = asked["from"].parse().unwrap();
+    let mut result = init!(klog_read_result);
+    let (status, message, _) = call(|e| {
+        klog_read(
+            log,
+            from,
+            &raw const options,
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            &raw mut result,
+            e,
+        )
+    });
+    if status == KLOG_ERR_OFFSET_OUT_OF_RANGE {
+        return "error OFFSET_OUT_OF_RANGE".to_owned();
+    }
+    assert_eq!(status, KLOG_OK, "{message}");
+    let (first, last) = match result.batches {
+        0 => (-1, -1),
+        _ => (result.first_offset, result.next_offset - 1),
+    };
+    let aborted = if asked["iso"] == "committed" {
+        let found = aborted_in(log, from, result.aborted_upto);
+        assert_eq!(found.len(), result.aborted_txns as usize);
+        let found: Vec<String> = found
+            .iter()
+            .map(|txn| format!("{}:{}", txn.producer_id, txn.first_offset))
+            .collect();
+        if found.is_empty() {
+            "-".to_owned()
+        } else {
+            found.join(",")
+        }
+    } else {
+        "none".to_owned()
+    };
+    format!(
+        "seg={} pos={} bytes={} batches={} first={first} last={last} incomplete={} aborted={aborted}",
+        result.segment_base_offset,
+        result.position,
+        result.bytes,
+        result.batches,
+        result.flags & KLOG_READF_FIRST_INCOMPLETE,
+    )
+}
+
+fn segment_of(log: klog_log, offset: i64, buffer: &mut [u8]) -> i64 {
+    let asked = format!("from={offset} max=0 iso=log_end min_one=0");
+    let answer = read(log, &fields(&asked), buffer);
+    fields(&answer)["seg"].parse().unwrap()
+}
+
+#[test]
+fn the_c_interface_answers_as_kafka_does() {
+    let fixture = fixture::extract(NAME);
+    let owner = manager(&fixture.dir);
     let mut buffer = vec![0; 4 << 20];
-    let mut current: Option<Arc<Log>> = None;
-    let (mut times, mut reads) = (0, 0);
-    for line in queries.lines() {
-        let (word, rest) = line.split_once(' ').unwrap();
-        match (word, &current) {
-            ("log", _) => {
-                let (partition, said) = rest.split_once(' ').unwrap();
-                let log = manager
-                    .log(&parse_topic_partition(partition).unwrap())
-                    .unwrap();
-                let info = log.info();
-                let found = format!(
-                    "start={} end={} hw={} lso={}",
-                    info.log_start_offset,
-                    info.log_end_offset,
-                    info.high_watermark,
-                    info.last_stable_offset
-                );
-                assert_eq!(found, said, "{partition}");
-                current = Some(log);
+    let (mut reads, mut ranges, mut epochs) = (0, 0, 0);
+    for queries in Queries::all() {
+        let (topic, partition) = queries.partition.rsplit_once('-').unwrap();
+        let topic = CString::new(topic).unwrap();
+        let mut log = klog_log { id: 0 };
+        ok(|e| {
+            klog_log_open(
+                owner,
+                topic.as_ptr(),
+                NTS,
+                partition.parse().unwrap(),
+                std::ptr::null(),
+                &raw mut log,
+                e,
+            )
+        });
+        let mut info = init!(klog_log_info);
+        ok(|e| klog_log_get_info(log, &raw mut info, e));
+        let found = format!(
+            "start={} end={} hw={} lso={}",
+            info.log_start_offset,
+            info.log_end_offset,
+            info.high_watermark,
+            info.last_stable_offset
+        );
+        assert_eq!(found, queries.said, "{}", queries.partition);
+        for line in &queries.lines {
+            let (word, rest) = line.split_once(' ').unwrap();
+            let (found, expected) = match word {
+                "read" => {
+                    reads += 1;
+                    let (asked, answer) = rest.split_once(" => ").unwrap();
+                    (read(log, &fields(asked), &mut buffer), answer)
+                }
+                "aborted" if rest.starts_with("from=") => {
+                    ranges += 1;
+                    let asked = fields(rest);
+                    let from = segment_of(log, asked["from"].parse().unwrap(), &mut buffer);
+                    let list: Vec<String> = aborted_in(log, from, asked["upto"].parse().unwrap())
+                        .iter()
+                        .map(|txn| {
+                            format!(
+                                "{}:{}:{}:{}",
+                                txn.producer_id,
+                                txn.first_offset,
+                                txn.last_offset,
+                                txn.last_stable_offset
+                            )
+                        })
+                        .collect();
+                    let list = if list.is_empty() {
+                        "-".to_owned()
+                    } else {
+                        list.join(",")
+                    };
+                    (list, rest.rsplit_once(' ').unwrap().1)
+                }
+                "epoch_end" => {
+                    epochs += 1;
+                    let (epoch, expected) = rest.split_once(' ').unwrap();
+                    let mut found = init!(klog_epoch_offset);
+                    ok(|e| klog_offset_for_epoch(log, epoch.parse().unwrap(), &raw mut found, e));
+                    let found = match found.end_offset {
+                        -1 => "-".to_owned(),
+                        offset => format!("{}:{offset}", found.leader_epoch),
+                    };
+                    (found, expected)
+                }
+                _ => continue,
+            };
+            assert_eq!(found, expected, "{} {line}", queries.partition);
+        }
+    }
+    assert_eq!((reads, epochs), (192, 82));
+    assert!(ranges > 60, "{ranges}");
+    close(owner);
+}
+
+/// Offsets, keys and times of the records that committed transactions, and writers without one, left in a log below its last
+/// stable offset; by the lines of Kafka's text.
+fn committed_of(lines: &[String]) -> Vec<(i64, String)> {
+    let stable: i64 = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("lso "))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let mut found = Vec::new();
+    let mut pending: BTreeMap<i64, Vec<(i64, String)>> = BTreeMap::new();
+    let (mut producer, mut is_transactional) = (-1, false);
+    for line in lines {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let offset = || rest.split(' ').next().unwrap().parse::<i64>().unwrap();
+        match word {
+            "batch" => {
+                let fields = fields(rest);
+                producer = fields["producer"].parse().unwrap();
+                is_transactional = fields["txn"] == "1";
             }
-            ("time", Some(log)) => {
-                times += 1;
-                check_time(log, rest);
+            "rec" => {
+                let record = (offset(), rest.split_once(' ').unwrap().1.to_owned());
+                if is_transactional {
+                    pending.entry(producer).or_default().push(record);
+                } else {
+                    found.push(record);
+                }
             }
-            // With one replica the high watermark is the log end.
-            ("read", Some(log)) if !rest.contains("iso=committed") => {
-                reads += 1;
-                check_read(log, rest, &mut buffer);
+            "ctl" => {
+                let records = pending.remove(&producer).unwrap_or_default();
+                if fields(rest)["type"] == "commit" {
+                    found.extend(records);
+                }
             }
             _ => {}
         }
     }
-    assert!(times >= 300 && reads >= 90, "{times} times, {reads} reads");
-    manager.abandon();
+    found.retain(|(offset, _)| *offset < stable);
+    found.sort();
+    found
+}
+
+#[test]
+fn a_committed_read_of_payments_gives_exactly_the_committed_records() {
+    let fixture = fixture::extract("kafka-4.4.0-broker");
+    let text = support::canonical::Text::parse(&fixture::expected("kafka-4.4.0-broker"));
+    let expected = committed_of(&text.log("payments-0").0);
+    let owner = manager(&fixture.dir);
+    let mut log = klog_log { id: 0 };
+    ok(|e| {
+        klog_log_open(
+            owner,
+            c"payments".as_ptr(),
+            NTS,
+            0,
+            std::ptr::null(),
+            &raw mut log,
+            e,
+        )
+    });
+    for (max_bytes, at_once) in [(0, 100), (300, 3), (1, 1)] {
+        let mut options = init!(klog_read_options);
+        options.isolation = KLOG_ISOLATION_TXN_COMMITTED;
+        options.max_bytes = max_bytes;
+        let mut cursor = klog_cursor { id: 0 };
+        ok(|e| klog_cursor_open(log, 0, &raw const options, &raw mut cursor, e));
+        let mut found = Vec::new();
+        // SAFETY: integers and pointers, for which zero is a value.
+        let mut records = vec![unsafe { std::mem::zeroed::<klog_record>() }; at_once];
+        let mut result = init!(klog_read_result);
+        loop {
+            let status = klog_cursor_next(
+                cursor,
+                records.as_mut_ptr(),
+                at_once,
+                &raw mut result,
+                std::ptr::null_mut(),
+            );
+            if status == KLOG_ERR_END {
+                break;
+            }
+            assert_eq!(status, KLOG_OK);
+            for record in &records[..result.records as usize] {
+                let key = if record.key.is_null() {
+                    "null".to_owned()
+                } else {
+                    let key = record.key.cast::<u8>();
+                    // SAFETY: lent by the cursor until its next call.
+                    let key = unsafe { std::slice::from_raw_parts(key, record.key_len as usize) };
+                    support::canonical::hex(key)
+                };
+                found.push((
+                    record.offset,
+                    format!("ts={} key={key}", record.timestamp_ms),
+                ));
+            }
+        }
+        assert_eq!(result.next_offset, 323, "the last stable offset");
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(offset, rest)| (*offset, rest.split(" value=").next().unwrap().to_owned()))
+            .collect();
+        assert_eq!(found, expected);
+        assert!(found.len() > 100, "{}", found.len());
+    }
+    close(owner);
 }

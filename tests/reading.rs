@@ -70,6 +70,7 @@ fn log_md_2_12_whole_batches_up_to_the_limit_and_the_first_in_any_case() {
                 &ReadOptions {
                     max_bytes,
                     first_batch,
+                    ..ReadOptions::default()
                 },
             )
             .unwrap();

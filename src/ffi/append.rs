@@ -5,23 +5,25 @@ use std::ffi::c_void;
 use parking_lot::Mutex;
 
 use super::args::{
-    array, bytes, check_flags, check_int_len, check_output, check_required, check_reserved,
-    copy_growable, read_input,
+    array, array_mut, bytes, check_flags, check_int_len, check_output, check_required,
+    check_reserved, copy_growable, read_input, size,
 };
 use super::constants::*;
 use super::guard::{guard, panic_if_told};
 use super::handles::{self, Access};
 use super::types::{
     klog_append_options, klog_append_result, klog_error, klog_header, klog_log, klog_record,
-    klog_status,
+    klog_record_error, klog_status,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::format::builder::BatchBuilder;
 use crate::format::codec::Codec;
 use crate::format::packed::PackedReader;
 use crate::format::record::Header;
-use crate::log::{AppendOptions, AppendResult, LeaderEpochRule, WriteDurability};
-use crate::types::{LeaderEpoch, Offset, TimestampMs};
+use crate::log::{
+    AppendOptions, AppendResult, LeaderEpochRule, Origin, ProducerStamp, TxnMarker, WriteDurability,
+};
+use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 /// `KLOG_TIMESTAMP_NOW`: the header defines it, cbindgen cannot print it.
 const TIMESTAMP_NOW: i64 = i64::MIN;
@@ -48,8 +50,13 @@ fn with_builder<T>(work: impl FnOnce(&mut BatchBuilder) -> Result<T>) -> Result<
 /// Appends records as one batch, all or nothing. The library keeps no pointer into them. count 0 is no error: offsets -1.
 /// A refused or failed append changes nothing.
 ///
+/// With KLOG_APPEND_HAS_PRODUCER the batch is that of an idempotent producer, and of its transaction with
+/// KLOG_APPEND_TRANSACTIONAL. What is wrong with single records goes to opts->record_errors, as far as there is room.
+///
 /// Statuses beside those of every function: KLOG_ERR_MESSAGE_TOO_LARGE, KLOG_ERR_RECORD_LIST_TOO_LARGE,
-/// KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
+/// KLOG_ERR_INVALID_RECORD, KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_LOG_END_MISMATCH,
+/// KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, KLOG_ERR_INVALID_PRODUCER_EPOCH, KLOG_ERR_INVALID_TXN_STATE,
+/// KLOG_ERR_TOO_LARGE, KLOG_ERR_FENCED_LEADER_EPOCH, KLOG_ERR_NO_SPACE,
 /// KLOG_ERR_KAFKA_STORAGE_ERROR, KLOG_ERR_DIR_OFFLINE, KLOG_ERR_CLOSED.
 ///
 /// Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. records is required unless count is 0; opts, out and err
@@ -66,19 +73,18 @@ pub extern "C" fn klog_append(
 ) -> klog_status {
     guard("klog_append", err, |call| {
         let records = array(records, count, "records")?;
-        let options = prepare(opts, out)?;
+        let prepared = prepare(opts, out)?;
         handles::with_log(call, log, Access::Change, |open| {
             open.log.check_open()?;
             panic_if_told("klog_append: inside");
             let now = open.log.now();
-            let result = with_builder(|builder| {
+            let appended = with_builder(|builder| {
                 for (index, record) in records.iter().enumerate() {
                     push_record(builder, record, index, now)?;
                 }
-                open.log.append(builder, &options)
-            })?;
-            give_result(out, &result);
-            Ok(())
+                open.log.append(builder, &prepared.options)
+            });
+            prepared.give(out, appended)
         })
     })
 }
@@ -100,11 +106,11 @@ pub extern "C" fn klog_append_packed(
     guard("klog_append_packed", err, |call| {
         check_required(packed, "packed")?;
         let mut reader = PackedReader::new(bytes(packed, len, "packed")?)?;
-        let options = prepare(opts, out)?;
+        let prepared = prepare(opts, out)?;
         handles::with_log(call, log, Access::Change, |open| {
             open.log.check_open()?;
             let now = open.log.now();
-            let result = with_builder(|builder| {
+            let appended = with_builder(|builder| {
                 while let Some(record) = reader.next_record()? {
                     let timestamp = if record.timestamp.0 == TIMESTAMP_NOW {
                         now
@@ -113,21 +119,24 @@ pub extern "C" fn klog_append_packed(
                     };
                     builder.push(timestamp, record.key, record.value, record.headers)?;
                 }
-                open.log.append(builder, &options)
-            })?;
-            give_result(out, &result);
-            Ok(())
+                open.log.append(builder, &prepared.options)
+            });
+            prepared.give(out, appended)
         })
     })
 }
 
-/// Appends a ready record batch of magic 2, as a broker gets it from a producer: its checksum and sizes are checked, offset
-/// and leader epoch are assigned, the rest stays as it is. One batch a call; bytes behind it that are less than another
-/// batch are dropped. The caller's bytes are not changed.
+/// Appends ready record batches. Of a client (origin 0) one batch, as a broker gets it from a producer, or messages of magic
+/// 0 and 1, which become one batch: every record is checked, offset, leader epoch and, where the topic says so, time and
+/// codec are assigned. Of a follower (KLOG_ORIGIN_REPLICATION) as many as there are, with the offsets and epochs that they
+/// have; those of an epoch above opts->leader_epoch are left out, with KLOG_APPEND_HAS_EPOCH. Bytes behind the last whole
+/// batch are dropped. The caller's bytes are not changed. A batch that its producer sent before, one of the last five, is
+/// KLOG_OK with the offsets of the first time.
 ///
 /// Statuses beside those of klog_append: KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD,
-/// KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, and KLOG_ERR_UNSUPPORTED for a batch with
-/// a producer id.
+/// KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE, KLOG_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, KLOG_ERR_INVALID_PRODUCER_EPOCH,
+/// KLOG_ERR_INVALID_TXN_STATE, KLOG_ERR_TRANSACTION_COORDINATOR_FENCED; of a follower KLOG_ERR_UNEXPECTED_APPEND_OFFSET,
+/// KLOG_ERR_OFFSETS_OUT_OF_ORDER.
 ///
 /// Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. batches is required unless len is 0; opts, out and err are
 /// nullable.
@@ -143,11 +152,10 @@ pub extern "C" fn klog_append_batches(
 ) -> klog_status {
     guard("klog_append_batches", err, |call| {
         let batches = bytes(batches, len, "batches")?;
-        let options = prepare(opts, out)?;
+        let prepared = prepare(opts, out)?;
         handles::with_log(call, log, Access::Change, |open| {
-            let result = open.log.append_batches(batches, &options)?;
-            give_result(out, &result);
-            Ok(())
+            let appended = open.log.append_batches(batches, &prepared.options);
+            prepared.give(out, appended)
         })
     })
 }
@@ -190,47 +198,135 @@ pub extern "C" fn klog_append_one(
     })
 }
 
+/// Ends the transaction of a producer, as its coordinator does: commit is 1 for a commit, 0 for an abort. The batch that is
+/// appended holds the marker alone. KLOG_ERR_INVALID_PRODUCER_EPOCH for an epoch below the producer's,
+/// KLOG_ERR_TRANSACTION_COORDINATOR_FENCED for a coordinator epoch below that of its last marker.
+///
+/// Thread class T0, cost class C2. out and err are nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_append_marker(
+    log: klog_log,
+    producer_id: i64,
+    producer_epoch: i32,
+    commit: u32,
+    coordinator_epoch: i32,
+    out: *mut klog_append_result,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_append_marker", err, |call| {
+        if !out.is_null() {
+            check_output(out, "out")?;
+        }
+        if commit > 1 {
+            return Err(Error::invalid_argument(format!(
+                "commit is {commit}; 1 commits, 0 aborts"
+            )));
+        }
+        let marker = TxnMarker {
+            producer_id: ProducerId(producer_id),
+            producer_epoch: producer_epoch_of(producer_epoch, "producer_epoch")?,
+            commit: commit == 1,
+            coordinator_epoch,
+        };
+        handles::with_log(call, log, Access::Change, |open| {
+            let result = open.log.append_marker(&marker, &AppendOptions::default())?;
+            give_result(out, &result, 0);
+            Ok(())
+        })
+    })
+}
+
+fn producer_epoch_of(epoch: i32, name: &str) -> Result<i16> {
+    i16::try_from(epoch).map_err(|_| {
+        Error::invalid_argument(format!(
+            "{name} {epoch} is no producer epoch (at most 32767)"
+        ))
+    })
+}
+
+/// What a caller wants of an append.
+struct Prepared<'c> {
+    options: AppendOptions,
+    /// Its room for what is wrong with single records.
+    record_errors: &'c mut [klog_record_error],
+}
+
 /// Checks options and the place of the result, before the handle is looked at.
-fn prepare(
+fn prepare<'c>(
     opts: *const klog_append_options,
     out: *mut klog_append_result,
-) -> Result<AppendOptions> {
+) -> Result<Prepared<'c>> {
     if !out.is_null() {
         check_output(out, "out")?;
     }
-    append_options(&read_input(opts)?)
+    let given = read_input(opts)?;
+    Ok(Prepared {
+        options: append_options(&given)?,
+        record_errors: array_mut(
+            given.record_errors,
+            size(given.record_errors_cap, "opts.record_errors_cap")?,
+            "opts.record_errors",
+        )?,
+    })
 }
+
+impl Prepared<'_> {
+    /// Gives the answer to the caller; of an append that was refused for its records, what is wrong with each.
+    fn give(self, out: *mut klog_append_result, appended: Result<AppendResult>) -> Result<()> {
+        let error = match appended {
+            Ok(result) => {
+                give_result(out, &result, 0);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let found = error.record_errors();
+        for (place, record) in self.record_errors.iter_mut().zip(found) {
+            *place = klog_record_error {
+                record_index: i32::try_from(record.index).unwrap_or(i32::MAX),
+                kafka_code: record.kafka_code,
+            };
+        }
+        let written = self.record_errors.len().min(found.len());
+        if written > 0 {
+            give_result(out, &NOTHING, u32::try_from(written).unwrap_or(u32::MAX));
+        }
+        Err(error)
+    }
+}
+
+/// The result of an append that was refused.
+const NOTHING: AppendResult = AppendResult {
+    first_offset: Offset::NONE,
+    last_offset: Offset::NONE,
+    log_start_offset: Offset::NONE,
+    log_append_time: TimestampMs::NONE,
+    max_timestamp: TimestampMs::NONE,
+    bytes_appended: 0,
+    records: 0,
+};
 
 fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     let known = KLOG_APPEND_HAS_PRODUCER
         | KLOG_APPEND_HAS_EPOCH
         | KLOG_APPEND_ANY_EPOCH
-        | KLOG_APPEND_IF_LOG_END;
+        | KLOG_APPEND_IF_LOG_END
+        | KLOG_APPEND_TRANSACTIONAL
+        | KLOG_APPEND_TXN_V2;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
-    let unsupported = |what: &str| {
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("{what} is not supported yet"),
-        ))
-    };
-    if options.flags & KLOG_APPEND_HAS_PRODUCER != 0 {
-        return unsupported("appending with a producer id");
-    }
-    if options.flags & KLOG_APPEND_IF_LOG_END != 0 {
-        return unsupported("appending on condition of the log end");
-    }
-    match options.origin {
-        KLOG_ORIGIN_CLIENT => {}
-        KLOG_ORIGIN_REPLICATION | KLOG_ORIGIN_COORDINATOR | KLOG_ORIGIN_RAFT_LEADER => {
-            return unsupported("an origin other than KLOG_ORIGIN_CLIENT");
-        }
+    let origin = match options.origin {
+        KLOG_ORIGIN_CLIENT => Origin::Client,
+        KLOG_ORIGIN_REPLICATION => Origin::Replication,
+        KLOG_ORIGIN_COORDINATOR => Origin::Coordinator,
+        KLOG_ORIGIN_RAFT_LEADER => Origin::RaftLeader,
         other => {
             return Err(Error::invalid_argument(format!(
                 "origin {other} is none of the KLOG_ORIGIN_ constants"
             )));
         }
-    }
+    };
     let codec = match options.compression {
         KLOG_COMPRESSION_CONFIG => None,
         KLOG_COMPRESSION_NONE => Some(Codec::None),
@@ -255,7 +351,21 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     };
     let has_epoch = options.flags & KLOG_APPEND_HAS_EPOCH != 0;
     let any_epoch = options.flags & KLOG_APPEND_ANY_EPOCH != 0;
+    let has = |flag| options.flags & flag != 0;
     Ok(AppendOptions {
+        origin,
+        producer: if has(KLOG_APPEND_HAS_PRODUCER) {
+            Some(ProducerStamp {
+                id: ProducerId(options.producer_id),
+                epoch: producer_epoch_of(options.producer_epoch, "opts.producer_epoch")?,
+                base_sequence: options.base_sequence,
+                is_transactional: has(KLOG_APPEND_TRANSACTIONAL),
+            })
+        } else {
+            None
+        },
+        expected_log_end: has(KLOG_APPEND_IF_LOG_END).then_some(Offset(options.expected_log_end)),
+        txn_version: has(KLOG_APPEND_TXN_V2).then_some(2).or(Some(1)),
         leader_epoch: has_epoch.then_some(LeaderEpoch(options.leader_epoch)),
         epoch_rule: if any_epoch {
             LeaderEpochRule::TakeAny
@@ -334,7 +444,7 @@ fn nullable<'a>(
         .map_err(|e| e.at_record(index))
 }
 
-fn give_result(out: *mut klog_append_result, result: &AppendResult) {
+fn give_result(out: *mut klog_append_result, result: &AppendResult, record_errors: u32) {
     if out.is_null() {
         return;
     }
@@ -350,7 +460,7 @@ fn give_result(out: *mut klog_append_result, result: &AppendResult) {
             max_timestamp: result.max_timestamp.0,
             bytes_appended: result.bytes_appended,
             records: result.records,
-            record_error_count: 0,
+            record_error_count: record_errors,
             hw_change: i32::from(result.first_offset != Offset::NONE),
             reserved0: 0,
             reserved: [0; 4],

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::constants::*;
 use super::types::*;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::Isolation;
 
 /// `KLOG_NTS`: the text ends with a NUL. The header defines it as SIZE_MAX, which cbindgen cannot.
 pub(crate) const NTS: usize = usize::MAX;
@@ -38,6 +39,7 @@ macro_rules! growable {
 growable! {
     klog_error klog_manager_options klog_manager_info klog_log_options klog_log_info klog_append_options
     klog_append_result klog_read_options klog_read_result klog_timestamp_offset
+    klog_epoch_offset
 }
 
 /// The size that the caller wrote into its struct, which is not null.
@@ -288,6 +290,30 @@ pub(crate) fn give_text(
     Ok(())
 }
 
+/// Gives an array to the caller: how many there are to `needed`, and all of them to `out` if they fit.
+pub(crate) fn give_array<T: Copy>(
+    items: &[T],
+    out: *mut T,
+    cap: usize,
+    needed: *mut usize,
+) -> Result<()> {
+    if !needed.is_null() {
+        // SAFETY: not null, and the header requires a size_t there.
+        unsafe { needed.write_unaligned(items.len()) };
+    }
+    if cap < items.len() {
+        return Err(Error::new(
+            ErrorKind::BufferTooSmall,
+            format!("there are {}, buf holds {cap}", items.len()),
+        )
+        .at_position(items.len() as u64));
+    }
+    for (place, item) in array_mut(out, cap, "buf")?.iter_mut().zip(items) {
+        *place = *item;
+    }
+    Ok(())
+}
+
 /// A `size_t` of a struct's `u64` field.
 pub(crate) fn size(value: u64, name: &str) -> Result<usize> {
     if value == u64::MAX {
@@ -316,15 +342,12 @@ pub(crate) fn check_int_len(len: u64, name: &str, record: usize) -> Result<usize
     }
 }
 
-/// Whether an isolation is served.
-pub(crate) fn check_isolation(isolation: u32) -> Result<()> {
+/// A KLOG_ISOLATION_ constant.
+pub(crate) fn isolation(isolation: u32) -> Result<Isolation> {
     match isolation {
-        // One replica: the high watermark is the log end.
-        KLOG_ISOLATION_LOG_END | KLOG_ISOLATION_HIGH_WATERMARK => Ok(()),
-        KLOG_ISOLATION_TXN_COMMITTED => Err(Error::new(
-            ErrorKind::Unsupported,
-            "reading committed transactions only is not supported yet; isolation may be LOG_END or HIGH_WATERMARK",
-        )),
+        KLOG_ISOLATION_LOG_END => Ok(Isolation::LogEnd),
+        KLOG_ISOLATION_HIGH_WATERMARK => Ok(Isolation::HighWatermark),
+        KLOG_ISOLATION_TXN_COMMITTED => Ok(Isolation::TxnCommitted),
         other => Err(Error::invalid_argument(format!(
             "isolation {other} is none of the KLOG_ISOLATION_ constants"
         ))),

@@ -14,6 +14,9 @@ pub const KLOG_OPEN_MANUAL_CLOCK: u32 = 1;
 pub const KLOG_OPEN_HAS_BROKER_EPOCH: u32 = 2;
 /// klog_manager_open: make log directories that do not exist. Without it they are KLOG_ERR_LOG_DIR_NOT_FOUND.
 pub const KLOG_OPEN_CREATE_DIRS: u32 = 4;
+/// In klog_manager_options.flags: high watermarks come from replication-offset-checkpoint and are moved by the caller, with
+/// klog_high_watermark_set. Without it they follow the log ends.
+pub const KLOG_OPEN_HW_FROM_CHECKPOINT: u32 = 8;
 
 /// klog_manager_close: write nothing, as a crash would; the next open recovers.
 pub const KLOG_CLOSE_ABANDON: u32 = 1;
@@ -22,6 +25,8 @@ pub const KLOG_CLOSE_ABANDON: u32 = 1;
 pub const KLOG_LOG_CREATE: u32 = 1;
 /// klog_log_open: klog_log_options.topic_id counts.
 pub const KLOG_LOG_HAS_TOPIC_ID: u32 = 2;
+/// In klog_log_options.flags: the caller moves the log's high watermark, with klog_high_watermark_set.
+pub const KLOG_LOG_MANUAL_HW: u32 = 4;
 
 /// Append origin: a client; offsets are assigned.
 pub const KLOG_ORIGIN_CLIENT: u32 = 0;
@@ -58,6 +63,11 @@ pub const KLOG_APPEND_HAS_EPOCH: u32 = 2;
 pub const KLOG_APPEND_ANY_EPOCH: u32 = 4;
 /// Append: expected_log_end counts.
 pub const KLOG_APPEND_IF_LOG_END: u32 = 8;
+/// In klog_append_options.flags, with KLOG_APPEND_HAS_PRODUCER: the records belong to the producer's transaction.
+pub const KLOG_APPEND_TRANSACTIONAL: u32 = 16;
+/// In klog_append_options.flags: markers among ready batches are of transaction version 2, whose epochs rise with each
+/// transaction; without it of version 1.
+pub const KLOG_APPEND_TXN_V2: u32 = 32;
 
 /// Record: timestamp_ms counts. Set by reads. Without it an append takes the time it is.
 pub const KLOG_RECORD_HAS_TIMESTAMP: u32 = 1;
@@ -79,6 +89,9 @@ pub const KLOG_ISOLATION_TXN_COMMITTED: u32 = 2;
 pub const KLOG_READ_NO_MIN_ONE: u32 = 1;
 /// Cursor: control records are given too.
 pub const KLOG_READ_CONTROL: u32 = 2;
+/// In klog_read_options.flags: exactly the bytes that Kafka's log gives; max_bytes counts as it is, also 0, and cuts even
+/// inside a batch. A smaller cap is KLOG_ERR_BUFFER_TOO_SMALL. Not for cursors.
+pub const KLOG_READ_SLICE: u32 = 4;
 
 /// klog_read_result.flags: the first batch is larger than max_bytes.
 pub const KLOG_READF_FIRST_INCOMPLETE: u32 = 1;

@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use super::args::{array_mut, buffer, check_output, check_required, copy_growable, read_input};
+use super::args::{
+    array_mut, buffer, check_output, check_required, copy_growable, isolation, read_input,
+};
 use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
@@ -51,6 +53,7 @@ pub extern "C" fn klog_cursor_open(
                         } else {
                             ControlRecords::Show
                         },
+                        isolation: isolation(options.isolation)?,
                     },
                 );
                 let max_records = match options.max_records {

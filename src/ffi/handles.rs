@@ -50,6 +50,8 @@ pub(crate) struct OpenManager {
 
 pub(crate) struct OpenLog {
     pub(crate) log: Arc<Log>,
+    /// Of which it is; gone once that was closed.
+    pub(crate) manager: std::sync::Weak<Manager>,
     pub(crate) poison: Arc<AtomicBool>,
 }
 

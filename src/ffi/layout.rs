@@ -72,6 +72,8 @@ layout! {
         aborted_upto, reserved,
     }
     klog_timestamp_offset { struct_size, flags, timestamp_ms, offset, leader_epoch, reserved0 }
+    klog_epoch_offset { struct_size, leader_epoch, end_offset }
+    klog_aborted_txn { producer_id, first_offset, last_offset, last_stable_offset }
 }
 
 /// FNV-1a over all names and numbers, cut to 63 bits so that it is a plain constant in C.
@@ -125,6 +127,8 @@ mod tests {
             ("klog_read_options", 104),
             ("klog_read_result", 136),
             ("klog_timestamp_offset", 32),
+            ("klog_epoch_offset", 16),
+            ("klog_aborted_txn", 32),
             ("klog_log", 8),
         ] {
             assert_eq!(of(name), bytes, "{name}");

@@ -44,7 +44,7 @@ pub extern "C" fn klog_log_open(
             let options = read_input(opts)?;
             check_flags(
                 options.flags,
-                KLOG_LOG_CREATE | KLOG_LOG_HAS_TOPIC_ID,
+                KLOG_LOG_CREATE | KLOG_LOG_HAS_TOPIC_ID | KLOG_LOG_MANUAL_HW,
                 "opts.flags",
             )?;
             check_reserved(&options.reserved, "opts")?;
@@ -61,6 +61,7 @@ pub extern "C" fn klog_log_open(
                 let log = open_log(&open.manager, &partition, &options)?;
                 handles::add_log(OpenLog {
                     log,
+                    manager: Arc::downgrade(&open.manager),
                     poison: Arc::clone(&open.poison),
                 })
             })
@@ -81,6 +82,7 @@ fn open_log(
             set.topic_overrides()
         })?),
     };
+    let is_manual = options.flags & KLOG_LOG_MANUAL_HW != 0;
     // Checked before anything is made.
     let config = overrides
         .map(|o| manager.config().topic_defaults.overlaid(&o))
@@ -89,6 +91,9 @@ fn open_log(
         let log = manager.log(partition)?;
         if let Some(id) = topic_id {
             log.assign_topic_id(id)?;
+        }
+        if is_manual {
+            log.leave_high_watermark_to_caller()?;
         }
         log
     } else {
@@ -101,7 +106,14 @@ fn open_log(
                 "opts.dir",
             )?)?)
         };
-        manager.get_or_create_log(partition, &CreateOptions { topic_id, dir })?
+        manager.get_or_create_log(
+            partition,
+            &CreateOptions {
+                topic_id,
+                dir,
+                is_watermark_manual: is_manual,
+            },
+        )?
     };
     if let Some(config) = config {
         log.set_config(Arc::new(config));

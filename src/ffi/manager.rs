@@ -20,7 +20,7 @@ use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, ManualClock, SystemClock};
 use crate::log::escape;
-use crate::manager::{Manager, ManagerOptions, MissingDir};
+use crate::manager::{HighWatermarks, Manager, ManagerOptions, MissingDir};
 use crate::types::TimestampMs;
 
 /// Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
@@ -47,7 +47,10 @@ pub extern "C" fn klog_manager_open(
 }
 
 fn open(options: &klog_manager_options) -> Result<OpenManager> {
-    let known = KLOG_OPEN_MANUAL_CLOCK | KLOG_OPEN_HAS_BROKER_EPOCH | KLOG_OPEN_CREATE_DIRS;
+    let known = KLOG_OPEN_MANUAL_CLOCK
+        | KLOG_OPEN_HAS_BROKER_EPOCH
+        | KLOG_OPEN_CREATE_DIRS
+        | KLOG_OPEN_HW_FROM_CHECKPOINT;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
     if options.background_threads != 0 {
@@ -89,6 +92,11 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
             -1
         } else {
             options.broker_epoch
+        },
+        high_watermarks: if options.flags & KLOG_OPEN_HW_FROM_CHECKPOINT == 0 {
+            HighWatermarks::FollowEnd
+        } else {
+            HighWatermarks::FromCheckpoint
         },
         ..ManagerOptions::new(dirs, config)
     })?;

@@ -24,7 +24,9 @@ pub(crate) mod handles;
 pub mod layout;
 pub mod log;
 pub mod manager;
+pub mod offsets;
 pub mod read;
+pub mod truncate;
 pub mod types;
 pub mod version;
 

@@ -3,15 +3,15 @@
 use std::ffi::c_void;
 
 use super::args::{
-    buffer, check_flags, check_isolation, check_output, check_required, check_reserved,
-    copy_growable, read_input,
+    buffer, check_flags, check_output, check_required, check_reserved, copy_growable, isolation,
+    read_input,
 };
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access};
 use super::types::{klog_error, klog_log, klog_read_options, klog_read_result, klog_status};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{FirstBatch, Log, ReadOptions};
+use crate::log::{FirstBatch, Log, ReadCut, ReadOptions};
 use crate::types::{Offset, to_usize};
 
 /// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
@@ -37,7 +37,7 @@ pub extern "C" fn klog_read(
         check_required(out, "out")?;
         check_output(out, "out")?;
         let options = read_input(opts)?;
-        check_read_options(&options, KLOG_READ_NO_MIN_ONE)?;
+        check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
             let read = open.log.read(
@@ -45,13 +45,19 @@ pub extern "C" fn klog_read(
                 buffer,
                 &ReadOptions {
                     max_bytes: match options.max_bytes {
-                        0 => usize::MAX,
+                        0 if options.flags & KLOG_READ_SLICE == 0 => usize::MAX,
                         limit => to_usize(limit),
                     },
                     first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
                         FirstBatch::Always
                     } else {
                         FirstBatch::IfItFits
+                    },
+                    isolation: isolation(options.isolation)?,
+                    cut: if options.flags & KLOG_READ_SLICE == 0 {
+                        ReadCut::BehindBatch
+                    } else {
+                        ReadCut::AtMaxBytes
                     },
                 },
             );
@@ -64,7 +70,15 @@ pub extern "C" fn klog_read(
                     answer.next_offset = read.next_offset.0;
                     answer.log_start_offset = read.log_start_offset.0;
                     answer.log_end_offset = read.log_end_offset.0;
-                    answer.high_watermark = read.log_end_offset.0;
+                    answer.high_watermark = read.high_watermark.0;
+                    answer.last_stable_offset = read.last_stable_offset.0;
+                    answer.aborted_upto = read.aborted_upto.0;
+                    if read.aborted_upto.0 > start_offset {
+                        let aborted = open
+                            .log
+                            .aborted_txns(Offset(start_offset), read.aborted_upto)?;
+                        answer.aborted_txns = u32::try_from(aborted.len()).unwrap_or(u32::MAX);
+                    }
                     answer.segment_base_offset = read.segment_base_offset.0;
                     answer.position = read.position;
                     answer.flags = if read.is_first_larger {
@@ -88,7 +102,7 @@ pub extern "C" fn klog_read(
 
 /// A result without data, with the log's offsets.
 pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
-    let end = log.end_offset().0;
+    let (end, watermarks) = log.ends();
     klog_read_result {
         struct_size: 0,
         flags: 0,
@@ -99,9 +113,9 @@ pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
         first_offset: start_offset,
         next_offset: start_offset,
         log_start_offset: log.start_offset().0,
-        high_watermark: end,
-        last_stable_offset: log.last_stable_offset().0,
-        log_end_offset: end,
+        high_watermark: watermarks.high_watermark.0,
+        last_stable_offset: watermarks.last_stable_offset().0,
+        log_end_offset: end.offset.0,
         aborted_txns: 0,
         reserved0: 0,
         segment_base_offset: -1,
@@ -115,7 +129,7 @@ pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
 pub(crate) fn check_read_options(options: &klog_read_options, known_flags: u32) -> Result<()> {
     check_flags(options.flags, known_flags, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
-    check_isolation(options.isolation)?;
+    isolation(options.isolation)?;
     let unused = [
         (options.reserved0 != 0, "reserved0"),
         (options.leader_epoch != 0, "leader_epoch"),

@@ -402,3 +402,30 @@ pub struct klog_timestamp_offset {
     /// 0.
     pub reserved0: u32,
 }
+
+/// Where a leader epoch ends.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_epoch_offset {
+    /// In: sizeof(klog_epoch_offset).
+    pub struct_size: u32,
+    /// The epoch that the answer is for: the one asked for, or the highest below it that the log has; -1 if the log cannot
+    /// know the epoch.
+    pub leader_epoch: i32,
+    /// The offset behind its last record; -1 if the log cannot know the epoch.
+    pub end_offset: i64,
+}
+
+/// A transaction that was aborted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_aborted_txn {
+    /// Whose it was.
+    pub producer_id: i64,
+    /// Its first offset.
+    pub first_offset: i64,
+    /// The offset of its marker.
+    pub last_offset: i64,
+    /// The last stable offset when it ended: all transactions that began below had ended then.
+    pub last_stable_offset: i64,
+}

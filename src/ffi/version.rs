@@ -9,7 +9,7 @@ use super::types::{klog_error, klog_status};
 use crate::error::{Error, ErrorKind};
 
 /// Hash over every struct's layout and every constant of this header, for klog_abi_check.
-pub const KLOG_LAYOUT_HASH: u64 = 6_807_542_038_454_991_780;
+pub const KLOG_LAYOUT_HASH: u64 = 7_219_100_208_130_486_582;
 
 /// The version of the library that is loaded: (MAJOR << 16) | (MINOR << 8) | PATCH.
 ///

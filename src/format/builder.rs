@@ -21,6 +21,9 @@ pub struct BatchBuilder {
     record_count: i32,
     base_timestamp: TimestampMs,
     max_timestamp: TimestampMs,
+    /// The smallest that is not -1.
+    min_timestamp: Option<TimestampMs>,
+    has_null_key: bool,
     last_offset_delta: i32,
     delete_horizon: Option<TimestampMs>,
 }
@@ -91,6 +94,8 @@ impl BatchBuilder {
             record_count: 0,
             base_timestamp: TimestampMs::NONE,
             max_timestamp: TimestampMs::NONE,
+            min_timestamp: None,
+            has_null_key: false,
             last_offset_delta: -1,
             delete_horizon: None,
         };
@@ -105,6 +110,8 @@ impl BatchBuilder {
         self.record_count = 0;
         self.base_timestamp = TimestampMs::NONE;
         self.max_timestamp = TimestampMs::NONE;
+        self.min_timestamp = None;
+        self.has_null_key = false;
         self.last_offset_delta = -1;
         self.delete_horizon = None;
     }
@@ -141,6 +148,30 @@ impl BatchBuilder {
     #[must_use]
     pub fn max_timestamp(&self) -> TimestampMs {
         self.max_timestamp
+    }
+
+    /// The smallest timestamp so far; `None` if all are -1.
+    #[must_use]
+    pub fn min_timestamp(&self) -> Option<TimestampMs> {
+        self.min_timestamp
+    }
+
+    /// Whether a record so far has a null key.
+    #[must_use]
+    pub fn has_null_key(&self) -> bool {
+        self.has_null_key
+    }
+
+    /// The timestamp that those of the records are stored relative to.
+    #[must_use]
+    pub fn base_timestamp(&self) -> TimestampMs {
+        self.base_timestamp
+    }
+
+    /// The records so far as a batch stores them uncompressed.
+    #[must_use]
+    pub fn records_bytes(&self) -> &[u8] {
+        self.buffer.get(HEADER_BYTES..).unwrap_or_default()
     }
 
     /// Adds a record behind the last one. Timestamp -1 is none; other negative ones are INVALID_TIMESTAMP.
@@ -244,6 +275,11 @@ impl BatchBuilder {
         }
         self.base_timestamp = base;
         self.max_timestamp = self.max_timestamp.max(timestamp);
+        if timestamp.is_some() {
+            let smallest = self.min_timestamp.unwrap_or(timestamp);
+            self.min_timestamp = Some(smallest.min(timestamp));
+        }
+        self.has_null_key |= key.is_none();
         self.last_offset_delta = offset_delta;
         self.record_count += 1;
         Ok(())

@@ -30,8 +30,21 @@ pub struct RecordDecoder {
     /// Where the next record begins, in `inflated` or in the batch.
     at: usize,
     max_body_bytes: usize,
+    inner_rule: InnerRule,
+    is_foreign: bool,
     facts: BatchFacts,
     left: Left,
+}
+
+/// How the messages inside a wrapper of magic 0 or 1 are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum InnerRule {
+    /// One after the other; their checksums are not looked at (records.md 4.9), and another magic is an error.
+    #[default]
+    AsReader,
+    /// As in an append: first the wrapper as a whole. Then another magic is told by
+    /// [`RecordDecoder::is_foreign`], and otherwise a wrong checksum is CORRUPT_MESSAGE (state.md 3.4 (1, 2), 3.10).
+    AsLeader,
 }
 
 /// What is left of the batch that was begun.
@@ -65,6 +78,8 @@ impl RecordDecoder {
             inflating: false,
             at: 0,
             max_body_bytes: MAX_BODY_BYTES,
+            inner_rule: InnerRule::AsReader,
+            is_foreign: false,
             facts: BatchFacts {
                 timestamp_type: TimestampType::None,
                 leader_epoch: LeaderEpoch::NONE,
@@ -80,6 +95,23 @@ impl RecordDecoder {
         self.max_body_bytes = bytes;
     }
 
+    /// How inner messages are looked at from now on.
+    pub fn set_inner_rule(&mut self, rule: InnerRule) {
+        self.inner_rule = rule;
+    }
+
+    /// Whether the record given last has another magic than its wrapper.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Bytes of memory kept for decompressed records.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> usize {
+        self.inflated.capacity()
+    }
+
     /// Begins with a batch. Its checksum is not checked here.
     pub fn begin(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.inflated.clear();
@@ -90,6 +122,7 @@ impl RecordDecoder {
     pub fn begin_behind(&mut self, batch: &Batch<'_>) -> Result<()> {
         let header = batch.header();
         self.left = Left::Nothing;
+        self.is_foreign = false;
         self.inflating = header.attributes.is_compressed();
         self.at = if self.inflating {
             self.inflated.len()
@@ -136,6 +169,10 @@ impl RecordDecoder {
         if !self.inflating {
             return Ok(Left::Message);
         }
+        // A leader knows the whole wrapper before it judges the first message (state.md 3.10).
+        if self.inner_rule == InnerRule::AsLeader {
+            legacy::check_wrapper(batch, &mut self.decompressor, self.max_body_bytes)?;
+        }
         let shift = legacy::wrapper_shift(batch, &mut self.decompressor)?;
         legacy::open_wrapper(batch, &mut self.decompressor)?;
         Ok(Left::Inner {
@@ -148,18 +185,31 @@ impl RecordDecoder {
     /// batch is given up.
     #[inline]
     pub fn next<'a>(&'a mut self, batch: &Batch<'a>) -> Result<Option<Record<'a>>> {
+        match self.advance(batch)? {
+            Some(parts) => Ok(Some(self.view(batch, &parts))),
+            None => Ok(None),
+        }
+    }
+
+    /// The first half of [`Self::next`]: goes to the next record. What was given before is gone.
+    #[inline(always)]
+    pub fn advance(&mut self, batch: &Batch<'_>) -> Result<Option<RecordParts>> {
         if self.inflating && self.at >= STEP_BYTES {
             self.discard_consumed();
         }
-        let Some(parts) = self.next_parts(batch)? else {
-            return Ok(None);
-        };
+        self.next_parts(batch)
+    }
+
+    /// The second half of [`Self::next`]: the record that was gone to last.
+    #[must_use]
+    #[inline(always)]
+    pub fn view<'a>(&'a self, batch: &Batch<'a>, parts: &RecordParts) -> Record<'a> {
         let buffer = if self.inflating {
             &self.inflated
         } else {
             batch.bytes()
         };
-        Ok(Some(parts.of(buffer, &self.facts)))
+        parts.of(buffer, &self.facts)
     }
 
     /// As [`Self::next`], with the record's bytes as places: in [`Self::inflated`] if [`Self::is_inflating`], else in
@@ -355,7 +405,18 @@ impl RecordDecoder {
                 format_args!("is a compressed wrapper without an inner message"),
             ));
         };
-        let inner = InnerMessage::read(whole, header.magic)?;
+        let inner = InnerMessage::read(whole)?;
+        self.is_foreign = inner.magic != header.magic;
+        match (self.inner_rule, self.is_foreign) {
+            (InnerRule::AsReader, true) => {
+                return Err(invalid(
+                    header,
+                    format_args!("has an inner message of magic {}", inner.magic),
+                ));
+            }
+            (InnerRule::AsLeader, false) => inner.check(whole)?,
+            (InnerRule::AsReader, false) | (InnerRule::AsLeader, true) => {}
+        }
         let message = legacy::parse_message(whole, self.at)?;
         self.at += whole.len();
         self.left = Left::Inner {

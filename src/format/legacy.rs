@@ -3,9 +3,9 @@
 //! They are read for ever, and written only by tests and by followers that copy them: a leader writes magic 2.
 
 use super::batch::{Batch, MIN_SIZE_FIELD, PREFIX_BYTES};
-use super::bytes::{i32_at, i64_at};
+use super::bytes::{i32_at, i64_at, u32_at};
 use super::codec::{Codec, Compressor, Decompressor, Lz4Header};
-use super::crc::crc32;
+use super::crc::{LEGACY_CRC_COVERS_FROM, crc32};
 use super::decoder::STEP_BYTES;
 use super::record::{RecordParts, Span};
 use crate::error::{Error, Result};
@@ -112,17 +112,26 @@ pub(super) struct InnerMessage {
     /// As stored: absolute in magic 0, relative in magic 1.
     pub(super) offset: i64,
     pub(super) timestamp: TimestampMs,
+    pub(super) magic: i8,
+    crc: u32,
 }
 
 impl InnerMessage {
-    pub(super) fn read(bytes: &[u8], wrapper_magic: i8) -> Result<Self> {
+    /// Whether the checksum is that of the content.
+    pub(super) fn check(&self, bytes: &[u8]) -> Result<()> {
+        let computed = crc32(bytes.get(LEGACY_CRC_COVERS_FROM..).unwrap_or_default());
+        if computed == self.crc {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!(
+            "the checksum of an inner message is {computed:08x}, stored is {:08x}",
+            self.crc
+        )))
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let short = || Error::invalid_record("an inner message is too short for its format");
         let magic = bytes.get(16).copied().ok_or_else(short)?.cast_signed();
-        if magic != wrapper_magic {
-            return Err(Error::invalid_record(format!(
-                "an inner message has magic {magic}, its wrapper has {wrapper_magic}"
-            )));
-        }
         if bytes.get(17).copied().ok_or_else(short)? & 0x07 != 0 {
             return Err(Error::invalid_record(
                 "an inner message is compressed again",
@@ -136,6 +145,8 @@ impl InnerMessage {
         Ok(Self {
             offset: i64_at(bytes, 0).ok_or_else(short)?,
             timestamp: TimestampMs(timestamp),
+            magic,
+            crc: u32_at(bytes, 12).ok_or_else(short)?,
         })
     }
 }
@@ -147,7 +158,7 @@ pub(super) fn wrapper_shift(batch: &Batch<'_>, decompressor: &mut Decompressor) 
     if batch.header().magic != 1 || wrapper == Offset::ZERO {
         return Ok(0);
     }
-    let (_, last) = inner_offsets(batch, decompressor)?;
+    let (_, last) = inner_offsets(batch, decompressor, usize::MAX)?;
     if wrapper.0 < last {
         return Err(Error::invalid_record(format!(
             "the compressed wrapper at offset {wrapper} has an inner message with the greater offset {last}"
@@ -157,13 +168,22 @@ pub(super) fn wrapper_shift(batch: &Batch<'_>, decompressor: &mut Decompressor) 
     Ok(wrapper.0.wrapping_sub(last))
 }
 
+/// Walks over a whole wrapper once: the stream, the sizes of the inner messages, and that there is one.
+pub(super) fn check_wrapper(
+    batch: &Batch<'_>,
+    decompressor: &mut Decompressor,
+    max_body_bytes: usize,
+) -> Result<()> {
+    inner_offsets(batch, decompressor, max_body_bytes).map(|_| ())
+}
+
 /// The first offset of a batch of magic 0 or 1: inside a wrapper only its content tells it (records.md 4.5).
 pub fn base_offset(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result<Offset> {
     let header = batch.header();
     if header.is_v2() || !header.attributes.is_compressed() {
         return Ok(header.base_offset);
     }
-    let (first, last) = inner_offsets(batch, decompressor)?;
+    let (first, last) = inner_offsets(batch, decompressor, usize::MAX)?;
     let relative = header.magic == 1 && header.base_offset != Offset::ZERO;
     Ok(Offset(if relative {
         header.base_offset.0.wrapping_sub(last).wrapping_add(first)
@@ -173,7 +193,11 @@ pub fn base_offset(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result
 }
 
 /// The stored offsets of the first and the last inner message. Bodies are skipped without being held.
-fn inner_offsets(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result<(i64, i64)> {
+fn inner_offsets(
+    batch: &Batch<'_>,
+    decompressor: &mut Decompressor,
+    max_body_bytes: usize,
+) -> Result<(i64, i64)> {
     open_wrapper(batch, decompressor)?;
     let mut stream = Skimmed {
         decompressor,
@@ -184,7 +208,8 @@ fn inner_offsets(batch: &Batch<'_>, decompressor: &mut Decompressor) -> Result<(
     let mut found: Option<(i64, i64)> = None;
     while stream.ensure(PREFIX_BYTES)? {
         let front = stream.front();
-        let (Some(offset), Some(size)) = (i64_at(front, 0), inner_size(front, usize::MAX)?) else {
+        let (Some(offset), Some(size)) = (i64_at(front, 0), inner_size(front, max_body_bytes)?)
+        else {
             break;
         };
         // A message counts only if it is whole.

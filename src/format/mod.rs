@@ -22,6 +22,7 @@ pub mod offset_index;
 pub mod packed;
 pub mod partition_metadata;
 pub mod record;
+pub mod skim;
 pub mod snapshot;
 pub mod time_index;
 pub mod txn_index;

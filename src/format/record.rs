@@ -3,6 +3,7 @@
 #![allow(clippy::inline_always)] // as in the decoder
 
 use super::batch::TimestampType;
+use super::skim::Brief;
 use super::varint::{read_varint, read_varlong};
 use crate::error::{Error, Result};
 use crate::types::{LeaderEpoch, Offset, TimestampMs};
@@ -239,6 +240,41 @@ pub(super) fn parse_body(body: &[u8], start: usize) -> Result<Body> {
         headers,
         header_count,
     })
+}
+
+/// Reads what validation asks for of the body of a record: [`parse_body`] without places.
+#[inline(always)]
+pub(super) fn parse_brief(body: &[u8]) -> Result<Brief> {
+    let rest = body.get(1..).unwrap_or_default();
+    let (timestamp_delta, n) = read_varlong(rest)?;
+    let rest = rest.get(n..).unwrap_or_default();
+    let (offset_delta, n) = read_varint(rest)?;
+    let rest = rest.get(n..).unwrap_or_default();
+    let (has_key, rest) = skip_nullable(rest, "key")?;
+    let (_, rest) = skip_nullable(rest, "value")?;
+    // Most records end with no headers.
+    if *rest != [0] {
+        let (header_count, n) = read_varint(rest)?;
+        check_headers(rest.get(n..).unwrap_or_default(), header_count)?;
+    }
+    Ok(Brief {
+        timestamp_delta,
+        offset_delta,
+        has_key,
+    })
+}
+
+#[inline(always)]
+fn skip_nullable<'a>(rest: &'a [u8], what: &str) -> Result<(bool, &'a [u8])> {
+    let (len, n) = read_varint(rest)?;
+    let after = rest.get(n..).unwrap_or_default();
+    let Ok(len) = usize::try_from(len) else {
+        return Ok((false, after));
+    };
+    match after.get(len..) {
+        Some(behind) => Ok((true, behind)),
+        None => Err(overrun(what, len, after.len())),
+    }
 }
 
 /// Reads all headers once; they must be all that is left.

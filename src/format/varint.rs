@@ -3,6 +3,8 @@
 //! Writers emit the shortest form. Readers accept over-long forms and drop excess value bits of the last byte, as Kafka
 //! does; only a continuation bit in the last possible byte is an error.
 
+#![allow(clippy::inline_always)] // a scan spends its time here
+
 use crate::error::{Error, Result};
 
 /// The longest form of a 32-bit value, in bytes.
@@ -11,39 +13,48 @@ pub const MAX_VARINT_BYTES: usize = 5;
 pub const MAX_VARLONG_BYTES: usize = 10;
 
 /// Reads a zig-zag 32-bit value from the front of `bytes`; the value and its length in bytes.
-#[inline]
+#[inline(always)]
 pub fn read_varint(bytes: &[u8]) -> Result<(i32, usize)> {
     let (raw, len) = read_unsigned_varint(bytes)?;
     Ok((zigzag_decode32(raw), len))
 }
 
 /// Reads a zig-zag 64-bit value from the front of `bytes`; the value and its length in bytes.
-#[inline]
+#[inline(always)]
 pub fn read_varlong(bytes: &[u8]) -> Result<(i64, usize)> {
     // Most deltas fit one or two bytes.
-    if let Some(&first) = bytes.first()
-        && first < 0x80
-    {
-        return Ok((zigzag_decode64(u64::from(first)), 1));
+    let (raw, len) = match *bytes {
+        [a, ..] if a < 0x80 => (u64::from(a), 1),
+        [a, b, ..] if b < 0x80 => (u64::from(a & 0x7f) | u64::from(b) << 7, 2),
+        _ => read_long_unsigned_varlong(bytes)?,
+    };
+    Ok((zigzag_decode64(raw), len))
+}
+
+/// Reads an unsigned 32-bit value from the front of `bytes`; the value and its length in bytes.
+#[inline(always)]
+pub fn read_unsigned_varint(bytes: &[u8]) -> Result<(u32, usize)> {
+    match *bytes {
+        [a, ..] if a < 0x80 => Ok((u32::from(a), 1)),
+        [a, b, ..] if b < 0x80 => Ok((u32::from(a & 0x7f) | u32::from(b) << 7, 2)),
+        _ => read_long_unsigned_varint(bytes),
     }
+}
+
+#[inline(never)]
+fn read_long_unsigned_varlong(bytes: &[u8]) -> Result<(u64, usize)> {
     let mut raw = 0u64;
     for (i, &byte) in bytes.iter().take(MAX_VARLONG_BYTES).enumerate() {
         raw |= u64::from(byte & 0x7f) << (7 * i);
         if byte < 0x80 {
-            return Ok((zigzag_decode64(raw), i + 1));
+            return Ok((raw, i + 1));
         }
     }
     Err(unfinished(bytes.len(), MAX_VARLONG_BYTES))
 }
 
-/// Reads an unsigned 32-bit value from the front of `bytes`; the value and its length in bytes.
-#[inline]
-pub fn read_unsigned_varint(bytes: &[u8]) -> Result<(u32, usize)> {
-    if let Some(&first) = bytes.first()
-        && first < 0x80
-    {
-        return Ok((u32::from(first), 1));
-    }
+#[inline(never)]
+fn read_long_unsigned_varint(bytes: &[u8]) -> Result<(u32, usize)> {
     let mut raw = 0u32;
     for (i, &byte) in bytes.iter().take(MAX_VARINT_BYTES).enumerate() {
         // Bits beyond the 32nd fall off, as in Kafka.

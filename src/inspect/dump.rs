@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::batch_text::write_batch;
-use super::{Look, ensure_is_dir};
+use super::{Look, aborted_lines, ensure_is_dir, producer_lines, stable_line};
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{
@@ -183,46 +183,9 @@ fn write_log(
     for entry in log.epochs() {
         let _ = writeln!(text, "epoch {} {}", entry.epoch, entry.start_offset);
     }
-    for (id, producer) in log.producers() {
-        let last = producer.snapshot_entry(id);
-        let _ = writeln!(
-            text,
-            "producer {id} epoch={} last_seq={} last_offset={} offset_delta={} ts={} coordinator_epoch={} txn_first={}",
-            last.epoch,
-            last.last_sequence,
-            last.last_offset,
-            last.offset_delta,
-            last.timestamp,
-            last.coordinator_epoch,
-            last.txn_first_offset
-                .map_or_else(|| "-".to_owned(), |o| o.to_string()),
-        );
-        for batch in &producer.batches {
-            let _ = writeln!(
-                text,
-                "pbatch {id} seq={}..{} offset={}..{} ts={}",
-                batch.first_sequence(),
-                batch.last_sequence,
-                batch.first_offset(),
-                batch.last_offset,
-                batch.timestamp
-            );
-        }
-    }
-    for segment in &segments {
-        for txn in segment.aborted_txns()? {
-            let _ = writeln!(
-                text,
-                "aborted {} producer={} first={} last={} lso={}",
-                segment.base_offset(),
-                txn.producer_id,
-                txn.first_offset,
-                txn.last_offset,
-                txn.last_stable_offset
-            );
-        }
-    }
-    let _ = writeln!(text, "lso {}", info.last_stable_offset);
+    text.push_str(&producer_lines(log));
+    text.push_str(&aborted_lines(log)?);
+    text.push_str(&stable_line(log));
     Ok(())
 }
 

@@ -6,18 +6,21 @@
 mod batch_text;
 mod dump;
 mod list;
+mod state_lines;
 
 pub use dump::{DumpOptions, dump};
 pub use list::{LogLine, list_logs};
+pub use state_lines::{aborted_lines, producer_lines, stable_line, time_line};
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Clock, EntryKind, FileSystem, OverlayFs};
-use crate::log::{Finding, FindingKind};
+use crate::io::{Clock, EntryKind, FileSystem, ManualClock, OverlayFs};
+use crate::log::{Finding, FindingKind, Log};
 use crate::manager::{FailedLog, Manager, ManagerOptions};
+use crate::types::{TimestampMs, TopicPartition};
 
 /// How often a directory is looked at whose files go away meanwhile.
 const LOOKS_MAX: usize = 5;
@@ -100,6 +103,23 @@ impl Look {
         }
         findings
     }
+}
+
+/// Asks a log of a directory, as a load would leave it; and what loading found of it. Nothing is written, no lock is taken.
+pub fn ask_log<T>(
+    base: &Arc<dyn FileSystem>,
+    dir: &Path,
+    partition: &TopicPartition,
+    config: &Arc<Resolved>,
+    ask: impl FnOnce(&Log) -> Result<T>,
+) -> Result<(T, Vec<Finding>)> {
+    // At time 0 no producer expires.
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(TimestampMs(0)));
+    let look = Look::at(base, &clock, dir, config)?;
+    let answer = ask(&*look.manager.log(partition)?)?;
+    let mut findings = look.findings();
+    findings.retain(|finding| finding.partition.as_ref().is_none_or(|p| p == partition));
+    Ok((answer, findings))
 }
 
 /// Whether a log could not be loaded because its files are gone.

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::Log;
-use super::read::{FirstBatch, ReadOptions};
+use super::committed::Aborted;
+use super::read::{FirstBatch, Isolation, ReadOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::decoder::RecordDecoder;
@@ -25,6 +26,8 @@ pub struct CursorOptions {
     pub read_bytes: usize,
     /// Whether control records are given too.
     pub control_records: ControlRecords,
+    /// How far is read. Records of aborted transactions are passed over with [`Isolation::TxnCommitted`].
+    pub isolation: Isolation,
 }
 
 /// What a cursor does with control records.
@@ -52,6 +55,7 @@ pub struct Cursor {
     /// Where the next batch begins in `buffer`.
     batch_at: usize,
     decoder: RecordDecoder,
+    aborted: Aborted,
     /// The batch that is half given.
     current: Option<Current>,
     /// What the last call gave.
@@ -149,6 +153,7 @@ impl Log {
             filled: 0,
             batch_at: 0,
             decoder,
+            aborted: Aborted::default(),
             current: None,
             given: Vec::new(),
             groups: Vec::new(),
@@ -239,7 +244,10 @@ impl Cursor {
         let options = ReadOptions {
             max_bytes: wanted,
             first_batch: FirstBatch::Always,
+            isolation: self.options.isolation,
+            ..ReadOptions::default()
         };
+        let from = self.next;
         let read = match self.log.read(self.next, &mut self.buffer, &options) {
             Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
                 self.grow_buffer(e.position().map_or(0, to_usize))?;
@@ -247,6 +255,9 @@ impl Cursor {
             }
             other => other?,
         };
+        if self.options.isolation == Isolation::TxnCommitted {
+            self.aborted = Aborted::new(self.log.aborted_txns(from, read.aborted_upto)?);
+        }
         self.filled = read.bytes;
         self.batch_at = 0;
         if read.bytes == 0 {
@@ -328,7 +339,8 @@ impl Cursor {
         self.next = self.next.max(next_offset);
         let is_hidden =
             header.attributes.is_control() && self.options.control_records == ControlRecords::Hide;
-        if is_hidden || header.last_offset < self.wanted_from {
+        let is_aborted = self.aborted.take_in(&batch);
+        if is_hidden || is_aborted || header.last_offset < self.wanted_from {
             return Ok(None);
         }
         batch.ensure_valid()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Log;
-use crate::format::epoch_checkpoint::EpochEntry;
+use crate::error::Result;
 use crate::format::uuid::Uuid;
 use crate::segment::Segment;
 use crate::state::producers::Producer;
@@ -14,7 +14,7 @@ use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 pub struct LogInfo {
     /// The first offset that can be read.
     pub log_start_offset: Offset,
-    /// Readers of committed data stop here. The log end: klog is its only replica.
+    /// Readers of committed data stop here.
     pub high_watermark: Offset,
     /// Readers of committed transactions stop here.
     pub last_stable_offset: Offset,
@@ -41,37 +41,17 @@ impl Log {
         self.clock.now()
     }
 
-    /// Readers of committed transactions stop here.
-    #[must_use]
-    pub fn last_stable_offset(&self) -> Offset {
-        let writer = self.lock_writer();
-        let first_unstable = writer
-            .producers
-            .producers()
-            .transactions
-            .first_unstable_offset();
-        first_unstable.map_or(writer.end, |first| first.min(writer.end))
-    }
-
     /// The log at this moment.
     #[must_use]
     pub fn info(&self) -> LogInfo {
         let writer = self.lock_writer();
         let segments = self.segments();
-        let log_end_offset = writer.end;
-        let first_unstable = writer
-            .producers
-            .producers()
-            .transactions
-            .first_unstable_offset();
+        let (end, watermarks) = self.end.load_all();
         LogInfo {
             log_start_offset: self.start_offset(),
-            high_watermark: log_end_offset,
-            // A transaction may have begun below where the log starts by now (log.md 1.7).
-            last_stable_offset: first_unstable.map_or(log_end_offset, |first| {
-                first.max(self.start_offset()).min(log_end_offset)
-            }),
-            log_end_offset,
+            high_watermark: watermarks.high_watermark,
+            last_stable_offset: watermarks.last_stable_offset(),
+            log_end_offset: end.offset,
             recovery_point: self.recovery_point(),
             latest_epoch: writer.epochs.cache().latest(),
             topic_id: self.topic_id(),
@@ -79,12 +59,6 @@ impl Log {
             bytes: segments.iter().map(|s| s.size_bytes()).sum(),
             producers: writer.producers.producers().len(),
         }
-    }
-
-    /// The leader epochs, rising.
-    #[must_use]
-    pub fn epochs(&self) -> Vec<EpochEntry> {
-        self.lock_writer().epochs.cache().entries().to_vec()
     }
 
     /// Every producer, by rising id.
@@ -97,6 +71,15 @@ impl Log {
             .iter()
             .map(|(id, producer)| (id, producer.clone()))
             .collect()
+    }
+
+    /// Forgets producers that wrote nothing for `producer.id.expiration.ms` and have no open transaction (state.md 4.11).
+    /// How many.
+    pub fn expire_producers(&self) -> Result<usize> {
+        let mut writer = self.lock_writer();
+        self.check_open()?;
+        let now = self.clock.now();
+        Ok(writer.producers.expire(now))
     }
 
     /// The segments, rising.

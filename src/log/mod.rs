@@ -7,16 +7,18 @@
 //! Debug builds check the first two. No fsync of log data happens under the append lock.
 //!
 //! Promises: an append that returned is in the log for every reader and survives a crash of the process; a refused or
-//! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-8.
+//! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-10.
 
 mod append;
 mod close;
+mod committed;
 mod cursor;
 mod end;
 mod epoch_file;
 mod flush;
 mod health;
 mod info;
+mod leader_epochs;
 mod load;
 mod lock_order;
 mod lookup;
@@ -25,10 +27,15 @@ mod read;
 mod report;
 mod roll;
 mod segments;
+mod staging;
+mod start;
+mod truncate;
+mod validation;
+mod watermark;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, MutexGuard};
@@ -41,18 +48,22 @@ use crate::io::{Clock, FileSystem, replace_file};
 use crate::segment::SegmentWriter;
 use crate::types::{Offset, TopicPartition};
 
-pub use append::{AppendOptions, AppendResult, LeaderEpochRule, WriteDurability};
+pub use append::{
+    AppendOptions, AppendResult, LeaderEpochRule, ProducerStamp, TxnMarker, WriteDurability,
+};
 pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
-pub use end::LogEnd;
+pub use end::{LogEnd, Watermarks};
 pub use health::DirHealth;
 pub use info::LogInfo;
 pub use load::LoadOptions;
 pub use lookup::TimeTarget;
 pub use producer_log::Shutdown;
-pub use read::{FirstBatch, ReadOptions, ReadResult};
+pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
 pub use roll::{RollInput, RollReason, should_roll};
 pub use segments::SegmentList;
+pub use validation::Origin;
+pub use watermark::HighWatermark;
 
 use end::PublishedEnd;
 use epoch_file::EpochFile;
@@ -86,6 +97,8 @@ pub struct Log {
     config: ArcSwap<LogConfig>,
     segments: ArcSwap<SegmentList>,
     end: PublishedEnd,
+    /// How often the log was cut short: a reader that meets another number than before looks again.
+    cuts: AtomicU64,
     start: AtomicI64,
     recovery_point: AtomicI64,
     state: AtomicU8,
@@ -99,6 +112,9 @@ pub struct Log {
 struct Writer {
     active: SegmentWriter,
     end: Offset,
+    high_watermark: Offset,
+    /// Whether the high watermark is the caller's to move.
+    is_watermark_manual: bool,
     producers: ProducerLog,
     epochs: EpochFile,
     /// Of the active segment (log.md 2.3).
@@ -126,15 +142,24 @@ impl Log {
             segment_base: loaded.writer.segment().base_offset(),
             position: loaded.writer.segment().size_bytes(),
         };
+        let (high_watermark, is_watermark_manual) = match options.high_watermark {
+            HighWatermark::FollowsEnd => (loaded.end, false),
+            HighWatermark::SetByCaller(at) => {
+                let at = at.unwrap_or(loaded.log_start);
+                (watermark::clamped(at, loaded.log_start, loaded.end), true)
+            }
+        };
         let mut producers = loaded.producers;
-        // Single replica: all that was loaded is committed (manager.md 7.7).
         producers
             .producers_mut()
             .transactions
-            .on_high_watermark(loaded.end);
+            .on_high_watermark(high_watermark);
+        let watermarks = watermark::of(&producers, high_watermark, loaded.log_start);
         let writer = Writer {
             active: loaded.writer,
             end: loaded.end,
+            high_watermark,
+            is_watermark_manual,
             producers,
             epochs: loaded.epochs,
             roll_jitter_ms: roll::draw_jitter_ms(&options.config),
@@ -151,7 +176,8 @@ impl Log {
             health: place.health,
             config: ArcSwap::new(Arc::clone(&options.config)),
             segments: ArcSwap::from_pointee(loaded.segments),
-            end: PublishedEnd::new(end),
+            end: PublishedEnd::new(end, watermarks),
+            cuts: AtomicU64::new(0),
             start: AtomicI64::new(loaded.log_start.0),
             recovery_point: AtomicI64::new(loaded.recovery_point.0),
             state: AtomicU8::new(OPEN),
@@ -257,11 +283,18 @@ impl Log {
         Locked::new(Level::Append, || self.writer.lock())
     }
 
+    /// Lets readers see what the writer has.
     fn publish(&self, writer: &Writer) {
-        self.end.publish(LogEnd {
+        let end = LogEnd {
             offset: writer.end,
             segment_base: writer.active.segment().base_offset(),
             position: writer.active.segment().size_bytes(),
-        });
+        };
+        let watermarks = watermark::of(
+            &writer.producers,
+            writer.high_watermark,
+            self.start_offset(),
+        );
+        self.end.publish(end, watermarks);
     }
 }

@@ -104,6 +104,18 @@ impl ProducerLog {
         &mut self.producers
     }
 
+    /// Forgets the producers that have expired.
+    pub(super) fn expire(&mut self, now: TimestampMs) -> usize {
+        self.producers.expire(now, self.expiration_ms)
+    }
+
+    /// The log starts at `start` now: transactions that ended below are gone, and there is no older state (state.md 6.10).
+    pub(super) fn raise_start(&mut self, start: Offset) {
+        self.producers.transactions.on_log_start(start);
+        self.map_end = self.map_end.max(start);
+        self.last_snapshot = self.snapshots.last().copied().unwrap_or(start);
+    }
+
     /// The state holds up to this offset now.
     pub(super) fn set_map_end(&mut self, offset: Offset) {
         self.map_end = offset;
@@ -230,6 +242,8 @@ impl ProducerLog {
         } else if self.map_end != range.end {
             self.producers.clear();
             self.load_newest(range, shutdown, notes)?;
+        } else {
+            self.raise_start(range.log_start);
         }
         if range.end > self.map_end && !was_empty {
             self.replay(segments, range, &snapshot_at, notes)?;

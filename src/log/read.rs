@@ -1,12 +1,14 @@
-//! Reading batches as they are stored. Implements log.md 2.12 and 5.1-5.5 for the isolation "log end".
+//! Reading batches as they are stored. Implements log.md 2.12 and 5.1-5.5.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::Log;
 use super::end::LogEnd;
+use super::segments::SegmentList;
+use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
-use crate::segment::Segment;
+use crate::segment::{BatchPosition, Segment};
 use crate::types::{Offset, to_usize};
 
 /// How to read.
@@ -16,6 +18,34 @@ pub struct ReadOptions {
     pub max_bytes: usize,
     /// Whether the first batch is wanted even if it is larger than `max_bytes`.
     pub first_batch: FirstBatch,
+    /// How far may be read.
+    pub isolation: Isolation,
+    /// Where what is read ends.
+    pub cut: ReadCut,
+}
+
+/// Where what is read ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReadCut {
+    /// Behind a batch.
+    #[default]
+    BehindBatch,
+    /// Where `max_bytes` says, also inside a batch: what Kafka's log gives (log.md 2.12). A buffer that is too small for that
+    /// is BUFFER_TOO_SMALL.
+    AtMaxBytes,
+}
+
+/// How far a reader may read (state.md 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// To the log end.
+    #[default]
+    LogEnd,
+    /// To the high watermark.
+    HighWatermark,
+    /// To the last stable offset: transactions below it have ended. Those that were aborted are in what is read; the list of
+    /// them comes with it.
+    TxnCommitted,
 }
 
 /// What a limit on bytes means for the first batch.
@@ -34,6 +64,8 @@ impl Default for ReadOptions {
         Self {
             max_bytes: usize::MAX,
             first_batch: FirstBatch::Always,
+            isolation: Isolation::LogEnd,
+            cut: ReadCut::BehindBatch,
         }
     }
 }
@@ -51,8 +83,15 @@ pub struct ReadResult {
     pub next_offset: Offset,
     /// The first offset that can be read.
     pub log_start_offset: Offset,
+    /// Readers of committed data stop here.
+    pub high_watermark: Offset,
+    /// Readers of committed transactions stop here.
+    pub last_stable_offset: Offset,
     /// The next offset to be assigned.
     pub log_end_offset: Offset,
+    /// With [`Isolation::TxnCommitted`], the upper bound of the list of aborted transactions that goes with what was read
+    /// ([`Log::aborted_txns`]); else -1.
+    pub aborted_upto: Offset,
     /// Base of the segment that the first byte lies in, -1 without bytes.
     pub segment_base_offset: Offset,
     /// Where the first byte lies in it.
@@ -72,8 +111,24 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
+        loop {
+            let cuts = self.cuts.load(Ordering::SeqCst);
+            let read = self.read_once(start, buffer, options);
+            // What was read may be from before and after a cut; and after one it is no wonder that bytes are missing.
+            if self.cuts.load(Ordering::SeqCst) == cuts {
+                return read;
+            }
+        }
+    }
+
+    fn read_once(
+        &self,
+        start: Offset,
+        buffer: &mut [u8],
+        options: &ReadOptions,
+    ) -> Result<ReadResult> {
         self.check_open()?;
-        let end = self.end.load();
+        let (end, watermarks) = self.end.load_all();
         let log_start = self.start_offset();
         if start < log_start || start > end.offset {
             return Err(Error::new(
@@ -86,34 +141,91 @@ impl Log {
             .in_partition(self.partition.partition)
             .at_offset(start));
         }
+        let upper = match options.isolation {
+            Isolation::LogEnd => end.offset,
+            Isolation::HighWatermark => watermarks.high_watermark,
+            Isolation::TxnCommitted => watermarks.last_stable_offset(),
+        };
+        let is_committed = options.isolation == Isolation::TxnCommitted;
         let nothing = ReadResult {
             bytes: 0,
             batches: 0,
             first_offset: start,
             next_offset: start,
             log_start_offset: log_start,
+            high_watermark: watermarks.high_watermark,
+            last_stable_offset: watermarks.last_stable_offset(),
             log_end_offset: end.offset,
+            // Nothing lies below it.
+            aborted_upto: if is_committed { start } else { Offset::NONE },
             segment_base_offset: Offset::NONE,
             position: 0,
             is_first_larger: false,
         };
-        if start == end.offset {
-            return Ok(nothing);
-        }
         let segments = self.segments();
+        if start >= upper {
+            return nothing_at(start, nothing, end, &segments, options.cut);
+        }
         for segment in segments.from_floor(start) {
-            let readable = readable_bytes(segment, end);
-            if let Some(found) = read_segment(segment, start, readable, buffer, options, &nothing)?
+            if segment.base_offset() >= upper {
+                break;
+            }
+            let complete = readable_bytes(segment, end);
+            let readable = if upper == end.offset {
+                complete
+            } else {
+                bytes_below(segment, upper, complete)?
+            };
+            if let Some(mut found) =
+                read_segment(segment, start, readable, buffer, options, &nothing)?
             {
+                if is_committed {
+                    let behind = found.position + found.bytes as u64;
+                    found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
+                }
                 return Ok(found);
             }
         }
-        // Everything from here to the end was compacted away.
+        // Everything from here to the bound was compacted away.
         Ok(ReadResult {
-            next_offset: end.offset,
+            next_offset: upper,
             ..nothing
         })
     }
+}
+
+/// An empty answer; in Kafka's form with the place where what is wanted begins, or will begin.
+fn nothing_at(
+    start: Offset,
+    nothing: ReadResult,
+    end: LogEnd,
+    segments: &SegmentList,
+    cut: ReadCut,
+) -> Result<ReadResult> {
+    if cut == ReadCut::BehindBatch {
+        return Ok(nothing);
+    }
+    let mut place = (end.segment_base, end.position);
+    if start < end.offset {
+        for segment in segments.from_floor(start) {
+            let complete = readable_bytes(segment, end);
+            if let Some(batch) = segment.translate(start, complete)? {
+                place = (segment.base_offset(), batch.position);
+                break;
+            }
+        }
+    }
+    Ok(ReadResult {
+        segment_base_offset: place.0,
+        position: place.1,
+        ..nothing
+    })
+}
+
+/// How many bytes of a segment lie in front of the batch that holds `upper`, or of the first one behind it.
+fn bytes_below(segment: &Arc<Segment>, upper: Offset, complete: u64) -> Result<u64> {
+    let bound = segment.translate(upper, complete)?;
+    Ok(bound.map_or(complete, |batch| batch.position))
 }
 
 /// How many bytes of a segment lie below a published end.
@@ -146,6 +258,9 @@ fn read_segment(
         is_first_larger: is_left_out && options.max_bytes > 0,
         ..*nothing
     };
+    if options.cut == ReadCut::AtMaxBytes {
+        return read_slice(segment, &first, readable, buffer, options, found).map(Some);
+    }
     if is_left_out {
         return Ok(Some(found));
     }
@@ -186,6 +301,54 @@ fn read_segment(
         next_offset: whole.next_offset,
         ..found
     }))
+}
+
+/// Reads exactly the bytes that Kafka's log gives, which may end inside a batch.
+fn read_slice(
+    segment: &Arc<Segment>,
+    first: &BatchPosition,
+    readable: u64,
+    buffer: &mut [u8],
+    options: &ReadOptions,
+    found: ReadResult,
+) -> Result<ReadResult> {
+    let wanted = match options.first_batch {
+        FirstBatch::Always => options.max_bytes.max(first.size_bytes as usize),
+        FirstBatch::IfItFits => options.max_bytes,
+    };
+    let wanted = wanted.min(to_usize(readable - first.position));
+    if buffer.len() < wanted {
+        return Err(Error::new(
+            ErrorKind::BufferTooSmall,
+            format!("the slice has {wanted} bytes, the buffer {}", buffer.len()),
+        )
+        .at_offset(first.base_offset)
+        .at_position(wanted as u64));
+    }
+    let buffer = buffer.get_mut(..wanted).unwrap_or_default();
+    let read = segment.file().read_at(buffer, first.position)?;
+    // Its end may be no batch; what is damaged is found by who decodes it.
+    let whole = whole_batches(buffer.get(..read).unwrap_or_default()).unwrap_or(Whole {
+        bytes: 0,
+        batches: 0,
+        next_offset: Offset::ZERO,
+    });
+    let has_batch = whole.batches > 0;
+    Ok(ReadResult {
+        bytes: read,
+        batches: whole.batches,
+        first_offset: if has_batch {
+            first.base_offset
+        } else {
+            found.first_offset
+        },
+        next_offset: if has_batch {
+            whole.next_offset
+        } else {
+            found.next_offset
+        },
+        ..found
+    })
 }
 
 struct Whole {

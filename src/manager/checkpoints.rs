@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::format::checkpoint::{self, LOG_START_FILE, Offsets, RECOVERY_POINT_FILE};
+use crate::format::checkpoint::{
+    self, HIGH_WATERMARK_FILE, LOG_START_FILE, Offsets, RECOVERY_POINT_FILE,
+};
 use crate::io::{FileSystem, read_file, replace_file};
+use crate::log::Log;
 use crate::types::{Offset, TopicPartition};
 
 /// What the files said at opening, as far as it is still needed.
@@ -12,6 +15,7 @@ use crate::types::{Offset, TopicPartition};
 pub(super) struct Checkpoints {
     recovery_points: Offsets,
     log_starts: Offsets,
+    high_watermarks: Offsets,
 }
 
 /// A file that could not be understood; it counts as absent.
@@ -20,7 +24,7 @@ pub(super) struct Unreadable {
 }
 
 impl Checkpoints {
-    /// Reads both files. One that is malformed counts as empty and is named.
+    /// Reads the files. One that is malformed counts as empty and is named.
     pub(super) fn read(fs: &dyn FileSystem, dir: &Path) -> Result<(Self, Vec<Unreadable>)> {
         let mut unreadable = Vec::new();
         let mut read = |name: &str| -> Result<Offsets> {
@@ -37,10 +41,12 @@ impl Checkpoints {
         };
         let recovery_points = read(RECOVERY_POINT_FILE)?;
         let log_starts = read(LOG_START_FILE)?;
+        let high_watermarks = read(HIGH_WATERMARK_FILE)?;
         Ok((
             Self {
                 recovery_points,
                 log_starts,
+                high_watermarks,
             },
             unreadable,
         ))
@@ -54,6 +60,10 @@ impl Checkpoints {
         offset_of(&self.log_starts, partition)
     }
 
+    pub(super) fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
+        self.high_watermarks.get(partition).copied()
+    }
+
     /// Keeps only the entries of partitions that are in the directory but not served: they are written again as they
     /// were.
     pub(super) fn keep_only(&mut self, unserved: &[TopicPartition]) {
@@ -61,24 +71,59 @@ impl Checkpoints {
             .retain(|partition, _| unserved.contains(partition));
         self.log_starts
             .retain(|partition, _| unserved.contains(partition));
+        self.high_watermarks
+            .retain(|partition, _| unserved.contains(partition));
     }
 
-    pub(super) fn write_recovery_points(
-        &self,
-        fs: &dyn FileSystem,
-        dir: &Path,
-        served: Offsets,
-    ) -> Result<()> {
-        write(fs, dir, RECOVERY_POINT_FILE, &self.recovery_points, served)
+    /// Writes all files: the entries that are kept, and those of the logs that are served.
+    pub(super) fn write(&self, fs: &dyn FileSystem, dir: &Path, served: Served) -> Result<()> {
+        for (name, kept, offsets) in [
+            (
+                RECOVERY_POINT_FILE,
+                &self.recovery_points,
+                served.recovery_points,
+            ),
+            (LOG_START_FILE, &self.log_starts, served.log_starts),
+            (
+                HIGH_WATERMARK_FILE,
+                &self.high_watermarks,
+                served.high_watermarks,
+            ),
+        ] {
+            let mut all = kept.clone();
+            all.extend(offsets);
+            replace_file(fs, &dir.join(name), &checkpoint::write(&all))?;
+        }
+        Ok(())
     }
+}
 
-    pub(super) fn write_log_starts(
-        &self,
-        fs: &dyn FileSystem,
-        dir: &Path,
-        served: Offsets,
-    ) -> Result<()> {
-        write(fs, dir, LOG_START_FILE, &self.log_starts, served)
+/// What the logs that are served say for the files.
+#[derive(Debug, Default)]
+pub(super) struct Served {
+    recovery_points: Offsets,
+    log_starts: Offsets,
+    high_watermarks: Offsets,
+}
+
+impl Served {
+    /// Adds a log as it is now, with recovery point and start not above `limit`, if there is one.
+    pub(super) fn add(&mut self, log: &Log, limit: Option<Offset>) {
+        let limited = |offset: Offset| limit.map_or(offset, |limit| offset.min(limit));
+        let partition = log.partition();
+        self.recovery_points
+            .insert(partition.clone(), limited(log.recovery_point()));
+        let start = limited(log.start_offset());
+        // One at the base of the first segment needs no entry (manager.md 7.4).
+        if log
+            .segments()
+            .first()
+            .is_some_and(|first| start > first.base_offset())
+        {
+            self.log_starts.insert(partition.clone(), start);
+        }
+        self.high_watermarks
+            .insert(partition.clone(), limited(log.high_watermark()));
     }
 }
 
@@ -89,16 +134,4 @@ fn offset_of(offsets: &Offsets, partition: &TopicPartition) -> Offset {
         .copied()
         .unwrap_or(Offset::ZERO)
         .max(Offset::ZERO)
-}
-
-fn write(
-    fs: &dyn FileSystem,
-    dir: &Path,
-    name: &str,
-    kept: &Offsets,
-    served: Offsets,
-) -> Result<()> {
-    let mut all = kept.clone();
-    all.extend(served);
-    replace_file(fs, &dir.join(name), &checkpoint::write(&all))
 }

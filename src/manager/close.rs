@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::Manager;
+use super::checkpoints::Served;
 use super::dirs::LogDir;
-use crate::error::{Error, Result};
-use crate::format::checkpoint::Offsets;
+use crate::error::Result;
 use crate::format::marker;
 use crate::io::OpenMode;
 use crate::log::Log;
@@ -28,7 +28,7 @@ impl Manager {
         let outcomes = self.close_logs(&logs);
         let mut first = Ok(());
         for dir in &self.dirs {
-            let is_here = |log: &&Arc<Log>| log.dir().parent() == Some(dir.path.as_path());
+            let is_here = |log: &&Arc<Log>| dir.holds(log);
             let here: Vec<&Arc<Log>> = logs.iter().filter(is_here).collect();
             let failed = outcomes
                 .iter()
@@ -107,28 +107,16 @@ impl Manager {
         self.fs.sync_dir(&dir.path)
     }
 
-    /// Writes recovery points and log starts of the logs in a directory (manager.md 7.3, 7.4).
+    /// Writes recovery points, log starts and high watermarks of the logs in a directory (manager.md 7.3, 7.4, 7.7).
     pub(super) fn write_checkpoints(&self, dir: &LogDir, logs: &[&Arc<Log>]) -> Result<()> {
-        let mut recovery_points = Offsets::new();
-        let mut log_starts = Offsets::new();
+        let _one_at_a_time = dir.checkpointing.lock();
+        let mut served = Served::default();
         for log in logs {
-            recovery_points.insert(log.partition().clone(), log.recovery_point());
-            let start = log.start_offset();
-            if log
-                .segments()
-                .first()
-                .is_some_and(|first| start > first.base_offset())
-            {
-                log_starts.insert(log.partition().clone(), start);
-            }
+            served.add(log, None);
         }
-        let judge = |e: Error| dir.health.judge(e);
         dir.checkpoints
-            .write_recovery_points(&*self.fs, &dir.path, recovery_points)
-            .map_err(judge)?;
-        dir.checkpoints
-            .write_log_starts(&*self.fs, &dir.path, log_starts)
-            .map_err(judge)
+            .write(&*self.fs, &dir.path, served)
+            .map_err(|e| dir.health.judge(e))
     }
 
     /// Writes the checkpoints of every directory now.
@@ -136,10 +124,7 @@ impl Manager {
         self.check_open()?;
         let logs = self.logs();
         for dir in self.dirs.iter().filter(|dir| dir.is_online()) {
-            let here: Vec<&Arc<Log>> = logs
-                .iter()
-                .filter(|log| self.dir_of(log).is_some_and(|d| d.path == dir.path))
-                .collect();
+            let here: Vec<&Arc<Log>> = logs.iter().filter(|log| dir.holds(log)).collect();
             self.write_checkpoints(dir, &here)?;
         }
         Ok(())

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::dirs::LogDir;
-use super::{Manager, health_of, partition_dir};
+use super::{HighWatermarks, Manager, health_of, partition_dir};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::{check_partition, check_topic};
 use crate::format::partition_metadata;
 use crate::format::uuid::Uuid;
 use crate::io::replace_file;
-use crate::log::{LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::{Offset, TopicPartition};
 
 /// How a log is made.
@@ -20,6 +20,8 @@ pub struct CreateOptions {
     pub topic_id: Option<Uuid>,
     /// The log directory to make it in; `None` is the live one with the fewest logs.
     pub dir: Option<PathBuf>,
+    /// Whether the caller moves its high watermark, also if the log is there already.
+    pub is_watermark_manual: bool,
 }
 
 impl Manager {
@@ -126,6 +128,8 @@ impl Manager {
             clock: Arc::clone(&self.clock),
             health: health_of(dir),
         };
+        let is_manual =
+            options.is_watermark_manual || self.high_watermarks == HighWatermarks::FromCheckpoint;
         let load = LoadOptions {
             // What lies in a directory that was not there at opening is known to nobody (manager.md 3.4).
             shutdown: if is_empty {
@@ -137,6 +141,11 @@ impl Manager {
             log_start: Offset::ZERO,
             config: Arc::clone(self.config.log_config(&partition.topic)),
             producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
+            high_watermark: if is_manual {
+                HighWatermark::SetByCaller(None)
+            } else {
+                HighWatermark::FollowsEnd
+            },
         };
         Ok(Log::open(place, &load).map_err(judge)?.0)
     }
@@ -145,6 +154,9 @@ impl Manager {
 fn existing(log: Arc<Log>, options: &CreateOptions) -> Result<Arc<Log>> {
     if let Some(id) = options.topic_id {
         log.assign_topic_id(id)?;
+    }
+    if options.is_watermark_manual {
+        log.leave_high_watermark_to_caller()?;
     }
     Ok(log)
 }

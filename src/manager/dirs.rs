@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{LOG_START_FILE, RECOVERY_POINT_FILE};
 use crate::format::meta_properties::{self, MetaProperties};
 use crate::io::{EntryKind, FileLock, FileSystem, OpenMode, create_dir_all, read_file, sync_name};
-use crate::log::{DirHealth, Finding, FindingKind};
+use crate::log::{DirHealth, Finding, FindingKind, Log};
 
 /// What to do about a log directory that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -34,6 +34,8 @@ pub(super) struct LogDir {
     /// Held from opening to closing.
     pub(super) lock: parking_lot::Mutex<Option<Box<dyn FileLock>>>,
     pub(super) checkpoints: Checkpoints,
+    /// Held while checkpoints are written, from looking at the logs on: an older look must not be written over a later one.
+    pub(super) checkpointing: parking_lot::Mutex<()>,
     /// Whether a log in it could not be opened: the directory gets no clean-shutdown marker then.
     pub(super) has_failed_logs: bool,
 }
@@ -47,8 +49,14 @@ impl LogDir {
             was_clean: false,
             lock: parking_lot::Mutex::new(None),
             checkpoints: Checkpoints::default(),
+            checkpointing: parking_lot::Mutex::new(()),
             has_failed_logs: false,
         }
+    }
+
+    /// Whether a log lies in it.
+    pub(super) fn holds(&self, log: &Log) -> bool {
+        log.dir().parent() == Some(self.path.as_path())
     }
 
     pub(super) fn is_online(&self) -> bool {

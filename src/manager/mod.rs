@@ -15,6 +15,7 @@ mod close;
 mod create;
 mod dirs;
 mod open;
+mod truncate;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,18 @@ pub struct ManagerOptions {
     pub recovery_threads: Option<usize>,
     /// The broker epoch for the clean-shutdown marker; -1 for none.
     pub broker_epoch: i64,
+    /// Where the high watermarks of the logs come from.
+    pub high_watermarks: HighWatermarks,
+}
+
+/// Where the high watermarks of the logs come from (manager.md 7.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HighWatermarks {
+    /// Each follows its log's end: there is one replica.
+    #[default]
+    FollowEnd,
+    /// From `replication-offset-checkpoint` at opening; from then on the caller moves them, as a broker does.
+    FromCheckpoint,
 }
 
 impl ManagerOptions {
@@ -65,6 +78,7 @@ impl ManagerOptions {
             clock: Arc::new(SystemClock),
             recovery_threads: None,
             broker_epoch: -1,
+            high_watermarks: HighWatermarks::FollowEnd,
         }
     }
 }
@@ -77,6 +91,7 @@ pub struct Manager {
     config: Arc<Resolved>,
     recovery_threads: usize,
     broker_epoch: i64,
+    high_watermarks: HighWatermarks,
     dirs: Vec<LogDir>,
     logs: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
     failed: Vec<FailedLog>,
@@ -212,8 +227,7 @@ impl Manager {
     }
 
     fn dir_of(&self, log: &Log) -> Option<&LogDir> {
-        let parent = log.dir().parent()?;
-        self.dirs.iter().find(|dir| dir.path == parent)
+        self.dirs.iter().find(|dir| dir.holds(log))
     }
 }
 

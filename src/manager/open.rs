@@ -9,13 +9,13 @@ use parking_lot::{Mutex, RwLock};
 
 use super::checkpoints::Checkpoints;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
-use super::{FailedLog, Manager, ManagerOptions, OpenCounts, health_of};
+use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{EntryKind, exists};
 use crate::log::{
-    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
+    DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
 };
 use crate::types::TopicPartition;
 
@@ -120,6 +120,7 @@ impl Manager {
             config: options.config,
             recovery_threads: threads.max(1),
             broker_epoch: options.broker_epoch,
+            high_watermarks: options.high_watermarks,
             dirs,
             logs: RwLock::new(logs),
             failed,
@@ -202,6 +203,12 @@ fn plan_dir(
             log_start: checkpoints.log_start(&partition),
             config: Arc::clone(options.config.log_config(&partition.topic)),
             producer_expiration_ms: options.config.broker.producer_id_expiration_ms,
+            high_watermark: match options.high_watermarks {
+                HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
+                HighWatermarks::FromCheckpoint => {
+                    HighWatermark::SetByCaller(checkpoints.high_watermark(&partition))
+                }
+            },
         },
         partition,
     });

@@ -81,6 +81,31 @@ impl GrowingIndexes {
         loaded
     }
 
+    /// The entries below `target` of other indexes of the same segment (log.md 2.18).
+    pub(super) fn below(
+        base_offset: Offset,
+        capacity: IndexCapacity,
+        target: Offset,
+        view: &IndexView<'_>,
+    ) -> Result<Self> {
+        let kept = Self::new(base_offset, capacity);
+        let (offsets, times) = match view {
+            IndexView::Growing(growing) => growing.encode(),
+            IndexView::Closed(closed) => (
+                closed.offset_bytes()?.to_vec(),
+                closed.time_bytes()?.to_vec(),
+            ),
+        };
+        let all = Self::from_bytes(base_offset, capacity, &offsets, &times);
+        for (_, entry) in all.offsets.iter().filter(|(_, e)| e.offset < target) {
+            kept.offsets.push(*entry);
+        }
+        for (_, entry) in all.times.iter().filter(|(_, e)| e.offset < target) {
+            kept.times.push(*entry);
+        }
+        Ok(kept)
+    }
+
     /// Whether the offset index takes no further entry (records.md 6.4).
     #[must_use]
     pub fn is_offset_index_full(&self) -> bool {
@@ -121,6 +146,14 @@ impl GrowingIndexes {
         let rises = entry.timestamp > last.map_or(TimestampMs::NONE, |last| last.timestamp)
             && last.is_none_or(|last| entry.offset >= last.offset);
         rises && entry.offset.relative_to(self.base_offset).is_some()
+    }
+
+    /// The entry with the largest offset at or below `target`.
+    pub(super) fn floor_offset(&self, target: Offset) -> Option<OffsetEntry> {
+        let at = floor(self.offsets.count(), |i| {
+            self.offsets.get(i).is_some_and(|e| e.offset <= target)
+        });
+        at.and_then(|i| self.offsets.get(i)).copied()
     }
 
     fn last_offset(&self) -> Option<OffsetEntry> {
@@ -272,17 +305,32 @@ impl IndexView<'_> {
     /// The entry with the largest offset at or below `target`.
     pub fn floor_offset(&self, target: Offset) -> Result<Option<OffsetEntry>> {
         match self {
-            Self::Growing(g) => {
-                let at = floor(g.offsets.count(), |i| {
-                    g.offsets.get(i).is_some_and(|e| e.offset <= target)
-                });
-                Ok(at.and_then(|i| g.offsets.get(i)).copied())
-            }
+            Self::Growing(g) => Ok(g.floor_offset(target)),
             Self::Closed(c) => {
                 let bytes = c.offsets.bytes()?;
                 let entry = |i| OffsetEntry::decode(bytes, i, c.base_offset);
                 let len = bytes.len() / offset_index::ENTRY_BYTES;
                 Ok(floor(len, |i| entry(i).is_some_and(|e| e.offset <= target)).and_then(entry))
+            }
+        }
+    }
+
+    /// The entry with the smallest position at or above `position`, by which Kafka bounds the offsets of a read. If that is
+    /// the first entry Kafka takes the second (records.md 6.6).
+    pub fn bound_above(&self, position: u64) -> Result<Option<OffsetEntry>> {
+        let find = |len: usize, entry: &dyn Fn(usize) -> Option<OffsetEntry>| {
+            let is_below = |i| entry(i).is_some_and(|e| u64::from(e.position) < position);
+            let at = floor(len, is_below).map_or(0, |i| i + 1);
+            let is_first = at == 0 && entry(0).is_some_and(|e| u64::from(e.position) == position);
+            entry(if is_first { 1 } else { at })
+        };
+        match self {
+            Self::Growing(g) => Ok(find(g.offsets.count(), &|i| g.offsets.get(i).copied())),
+            Self::Closed(c) => {
+                let bytes = c.offsets.bytes()?;
+                let len = bytes.len() / offset_index::ENTRY_BYTES;
+                let entry = |i| OffsetEntry::decode(bytes, i, c.base_offset).filter(|_| i < len);
+                Ok(find(len, &entry))
             }
         }
     }

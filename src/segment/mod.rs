@@ -14,18 +14,20 @@ mod open;
 mod recover;
 mod scan;
 mod time;
+mod truncate;
 mod txn;
 mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::error::Result;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
+use crate::format::txn_index::AbortedTxn;
 use crate::io::{File, FileSystem};
 use crate::types::{Offset, TimestampMs};
 
@@ -35,6 +37,7 @@ pub use open::IndexFiles;
 pub use recover::{Recovery, RecoverySink};
 pub use scan::{BatchScan, Scanned, Tail};
 pub use time::{MaxTimestamp, RecordTime};
+pub use truncate::SegmentCut;
 pub use write::SegmentWriter;
 
 /// What a segment fixes when it is opened (log.md 2.1).
@@ -56,11 +59,13 @@ pub struct Segment {
     file: Arc<dyn File>,
     /// Bytes that are complete. Stored after they were written, read before they are looked at.
     size_bytes: AtomicU64,
-    /// Wall time when this object was made: what time-based rolling counts from without timestamps (log.md 2.1).
-    created: TimestampMs,
+    /// Wall time when this object was made, or emptied: what time-based rolling counts from without timestamps (log.md 2.1).
+    created: AtomicI64,
     /// Largest timestamp so far with its offset; read from the time index when first asked for.
     max_timestamp: Mutex<Option<MaxTimestamp>>,
     indexes: ArcSwap<Indexes>,
+    /// The entries of the transaction index, once they were asked for.
+    aborted: Mutex<Option<Arc<Vec<AbortedTxn>>>>,
 }
 
 impl Segment {
@@ -76,10 +81,10 @@ impl Segment {
         self.size_bytes.load(Ordering::SeqCst)
     }
 
-    /// Wall time when this object was made.
+    /// Wall time when this object was made, or emptied.
     #[must_use]
     pub fn created(&self) -> TimestampMs {
-        self.created
+        TimestampMs(self.created.load(Ordering::SeqCst))
     }
 
     /// What it was opened with.

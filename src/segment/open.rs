@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use arc_swap::ArcSwap;
 use once_cell::sync::OnceCell;
@@ -117,9 +117,10 @@ impl Segment {
             options,
             file,
             size_bytes: AtomicU64::new(size_bytes),
-            created,
+            created: AtomicI64::new(created.0),
             max_timestamp: Mutex::new(None),
             indexes: ArcSwap::from_pointee(Indexes::Closed(OnceCell::new())),
+            aborted: Mutex::new(None),
         }
     }
 

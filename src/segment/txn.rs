@@ -1,14 +1,27 @@
 //! The transaction index of a segment: a file that exists only if a transaction was aborted. Implements records.md 8.2-8.5.
 
+use std::sync::Arc;
+
 use super::Segment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
 use crate::format::txn_index::{self, AbortedTxn, ENTRY_BYTES};
 use crate::io::{OpenMode, read_file};
+use crate::types::Offset;
 
 impl Segment {
-    /// The transactions whose abort markers lie in this segment.
-    pub fn aborted_txns(&self) -> Result<Vec<AbortedTxn>> {
+    /// The transactions whose abort markers lie in this segment. The file is read when they are first asked for.
+    pub fn aborted_txns(&self) -> Result<Arc<Vec<AbortedTxn>>> {
+        let mut known = self.aborted.lock();
+        if let Some(entries) = &*known {
+            return Ok(Arc::clone(entries));
+        }
+        let entries = Arc::new(self.read_aborted()?);
+        *known = Some(Arc::clone(&entries));
+        Ok(entries)
+    }
+
+    fn read_aborted(&self) -> Result<Vec<AbortedTxn>> {
         let path = self.path(SegmentFileKind::TxnIndex);
         match read_file(&*self.fs, &path)? {
             Some(content) => txn_index::parse(&content).map_err(|e| e.in_file(&path)),
@@ -36,16 +49,46 @@ impl Segment {
     }
 
     /// Adds an entry; the file is created by the first.
-    pub(super) fn append_aborted(&self, txn: &AbortedTxn) -> Result<()> {
+    pub fn append_aborted(&self, txn: &AbortedTxn) -> Result<()> {
         let file = self
             .fs
             .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::Create)?;
         let whole = file.len()? / ENTRY_BYTES as u64;
-        file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)
+        file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)?;
+        *self.aborted.lock() = None;
+        Ok(())
+    }
+
+    /// How many entries have markers below `target`; they are the first ones.
+    pub(super) fn aborted_below(&self, target: Offset) -> Result<usize> {
+        let entries = self.aborted_txns()?;
+        Ok(entries
+            .iter()
+            .position(|txn| txn.last_offset >= target)
+            .unwrap_or(entries.len()))
+    }
+
+    /// Keeps the first `count` entries of the index, if there is one, and makes that durable.
+    pub fn keep_aborted(&self, count: usize) -> Result<()> {
+        let bytes = (count * ENTRY_BYTES) as u64;
+        *self.aborted.lock() = None;
+        match self
+            .fs
+            .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::ReadWrite)
+        {
+            Ok(file) if file.len()? > bytes => {
+                file.set_len(bytes)?;
+                file.sync()
+            }
+            Ok(_) => Ok(()),
+            Err(e) if e.is_not_found() => Ok(()),
+            Err(e) => Err(e),
+        }
     }
 
     /// Empties the index before it is made anew. Kafka leaves an empty file where there was one.
     pub(super) fn reset_txn_index(&self) -> Result<()> {
+        *self.aborted.lock() = None;
         match self
             .fs
             .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::ReadWrite)

@@ -1,5 +1,7 @@
-//! What a log remembers of its producers. Implements state.md 4.1, 4.2, 4.8-4.11 and 6.1 for batches that are already in
-//! the log: they are taken as they stand, stale epochs included.
+//! What a log remembers of its producers. Implements state.md 4.1-4.4, 4.8-4.11 and 6.1.
+//!
+//! Batches that are already in the log are taken as they stand, stale epochs included; what an append has to fulfil first
+//! stands in [`super::append_rules`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -65,6 +67,23 @@ impl Producer {
         }
     }
 
+    /// The batch among the remembered ones that this one repeats: the same epoch, and the same first and last sequence
+    /// (state.md 4.3).
+    #[must_use]
+    pub fn repeated(&self, header: &BatchHeader) -> Option<&BatchDescriptor> {
+        if header.producer_epoch != self.epoch {
+            return None;
+        }
+        let (first, last) = (header.base_sequence, header.last_sequence());
+        self.batches
+            .iter()
+            .find(|batch| batch.first_sequence() == first && batch.last_sequence == last)
+    }
+
+    fn last_sequence(&self) -> Option<i32> {
+        self.batches.back().map(|batch| batch.last_sequence)
+    }
+
     fn take_epoch(&mut self, epoch: i16) {
         if self.epoch != epoch {
             self.batches.clear();
@@ -123,6 +142,15 @@ pub struct StagedProducer {
     /// Epochs, time and transaction as they will be; only the batches that are new.
     staged: Producer,
     begun: Vec<Offset>,
+    /// What the producer's state is while the change is not merged.
+    before: Before,
+}
+
+/// What counts of a producer's state before a change.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    epoch: i16,
+    last_sequence: Option<i32>,
 }
 
 /// What a batch that lies in the log means against the state before it.
@@ -137,6 +165,47 @@ impl StagedProducer {
     #[must_use]
     pub fn producer_id(&self) -> ProducerId {
         self.producer_id
+    }
+
+    /// Its epoch as it will be; -1 for none.
+    #[must_use]
+    pub fn epoch(&self) -> i16 {
+        self.staged.epoch
+    }
+
+    /// Its epoch before the change; -1 for none.
+    #[must_use]
+    pub fn epoch_before(&self) -> i16 {
+        self.before.epoch
+    }
+
+    /// Its last sequence in its epoch as it will be; -1 if it wrote no batch in it.
+    #[must_use]
+    pub fn last_sequence(&self) -> i32 {
+        let before = self
+            .before
+            .last_sequence
+            .filter(|_| self.staged.epoch == self.before.epoch);
+        self.staged.last_sequence().or(before).unwrap_or(-1)
+    }
+
+    /// The coordinator epoch of its last marker; -1 for none.
+    #[must_use]
+    pub fn coordinator_epoch(&self) -> i32 {
+        self.staged.coordinator_epoch
+    }
+
+    /// Whether a transaction is open.
+    #[must_use]
+    pub fn is_in_txn(&self) -> bool {
+        self.staged.txn_first_offset.is_some()
+    }
+
+    /// Begins the transactions of this change among others.
+    pub fn begin_in(&self, transactions: &mut Transactions) {
+        for &first_offset in &self.begun {
+            transactions.begin(first_offset, self.producer_id);
+        }
     }
 
     /// Takes in a batch of data. The answer names what a leader would not have let in; the state is the same.
@@ -219,28 +288,47 @@ impl Producers {
         self.transactions.clear();
     }
 
+    /// One producer.
+    #[must_use]
+    pub fn get(&self, producer_id: ProducerId) -> Option<&Producer> {
+        self.by_id.get(&producer_id)
+    }
+
+    /// Forgets the producers that have expired by `now` (state.md 4.11). How many.
+    pub fn expire(&mut self, now: TimestampMs, expiration_ms: i64) -> usize {
+        let before = self.by_id.len();
+        self.by_id
+            .retain(|_, producer| !is_expired(producer, now, expiration_ms));
+        before - self.by_id.len()
+    }
+
     /// Begins a change of one producer.
     #[must_use]
     pub fn stage(&self, producer_id: ProducerId) -> StagedProducer {
-        let mut staged = self
-            .by_id
-            .get(&producer_id)
-            .cloned()
-            .unwrap_or_else(Producer::unknown);
-        staged.batches.clear();
+        let known = self.by_id.get(&producer_id);
+        let staged = known.map_or_else(Producer::unknown, |producer| Producer {
+            batches: VecDeque::new(),
+            ..*producer
+        });
+        let before = Before {
+            epoch: staged.epoch,
+            last_sequence: known.and_then(Producer::last_sequence),
+        };
         StagedProducer {
             producer_id,
             staged,
             begun: Vec::new(),
+            before,
         }
     }
 
     /// Makes a staged change.
     pub fn merge(&mut self, change: StagedProducer) {
+        change.begin_in(&mut self.transactions);
         let StagedProducer {
             producer_id,
             staged,
-            begun,
+            ..
         } = change;
         let producer = self
             .by_id
@@ -253,9 +341,6 @@ impl Producers {
         producer.coordinator_epoch = staged.coordinator_epoch;
         producer.last_timestamp = staged.last_timestamp;
         producer.txn_first_offset = staged.txn_first_offset;
-        for first_offset in begun {
-            self.transactions.begin(first_offset, producer_id);
-        }
     }
 
     /// Takes in the entries of a snapshot; those that have expired by `now` are left out (state.md 4.11, 6.5).

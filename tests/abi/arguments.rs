@@ -411,7 +411,7 @@ fn options_of_appends_and_reads_are_checked() {
         (|o| o.origin = 9, KLOG_ERR_INVALID_ARGUMENT, "origin"),
         (
             |o| o.origin = KLOG_ORIGIN_REPLICATION,
-            KLOG_ERR_UNSUPPORTED,
+            KLOG_ERR_INVALID_ARGUMENT,
             "origin",
         ),
         (
@@ -425,14 +425,28 @@ fn options_of_appends_and_reads_are_checked() {
             "durability",
         ),
         (
-            |o| o.flags = KLOG_APPEND_HAS_PRODUCER,
-            KLOG_ERR_UNSUPPORTED,
-            "producer id",
+            |o| {
+                o.flags = KLOG_APPEND_HAS_PRODUCER;
+                o.producer_id = -1;
+            },
+            KLOG_ERR_INVALID_ARGUMENT,
+            "producer -1",
         ),
         (
-            |o| o.flags = KLOG_APPEND_IF_LOG_END,
-            KLOG_ERR_UNSUPPORTED,
-            "log end",
+            |o| {
+                o.flags = KLOG_APPEND_HAS_PRODUCER;
+                o.producer_epoch = 40_000;
+            },
+            KLOG_ERR_INVALID_ARGUMENT,
+            "producer_epoch 40000",
+        ),
+        (
+            |o| {
+                o.flags = KLOG_APPEND_IF_LOG_END;
+                o.expected_log_end = 7;
+            },
+            KLOG_ERR_LOG_END_MISMATCH,
+            "not at 7",
         ),
         (|o| o.reserved[4] = 1, KLOG_ERR_INVALID_ARGUMENT, "reserved"),
         (

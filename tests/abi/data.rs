@@ -233,3 +233,22 @@ fn hc44_b_no_pointer_is_kept() {
     }
     close(owner);
 }
+
+#[test]
+fn an_older_leader_epoch_is_fenced_unless_it_is_asked_for() {
+    let root = tempfile::tempdir().unwrap();
+    let owner = manager(root.path());
+    let t = log(owner, "t");
+    let one = record(b"k", b"v");
+    let append = |epoch, flags, err| {
+        let mut options = init!(klog_append_options);
+        options.flags = KLOG_APPEND_HAS_EPOCH | flags;
+        options.leader_epoch = epoch;
+        klog_append(t, &raw const one, 1, &raw const options, null_mut(), err)
+    };
+    ok(|e| append(5, 0, e));
+    refused(KLOG_ERR_FENCED_LEADER_EPOCH, "older", |e| append(4, 0, e));
+    ok(|e| append(4, KLOG_APPEND_ANY_EPOCH, e));
+    assert_eq!(end_offset(t), 2);
+    close(owner);
+}

@@ -17,3 +17,4 @@ mod dirs;
 #[cfg(feature = "test-hooks")]
 mod panics;
 mod threads;
+mod transactions;

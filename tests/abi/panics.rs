@@ -8,7 +8,9 @@ use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
 use klog::ffi::log::*;
 use klog::ffi::manager::*;
+use klog::ffi::offsets::*;
 use klog::ffi::read::*;
+use klog::ffi::truncate::*;
 use klog::ffi::types::*;
 
 use crate::calls::*;
@@ -92,6 +94,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut log_info = init!(klog_log_info);
     let mut found = init!(klog_timestamp_offset);
     let mut read = init!(klog_read_result);
+    let mut epoch = init!(klog_epoch_offset);
     let mut end = 0;
     let (status, message, _) = call(|e| match name {
         "klog_abi_check" => klog::ffi::version::klog_abi_check(0, 0, e),
@@ -129,6 +132,15 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_cursor_next_packed" => klog_cursor_next_packed(cur, null_mut(), 0, &raw mut read, e),
         "klog_cursor_seek" => klog_cursor_seek(cur, 0, e),
         "klog_cursor_close" => klog_cursor_close(cur),
+        "klog_append_marker" => klog_append_marker(t, 1, 0, 1, 0, null_mut(), e),
+        "klog_offset_for_epoch" => klog_offset_for_epoch(t, 0, &raw mut epoch, e),
+        "klog_epoch_assign" => klog_epoch_assign(t, 0, 0, e),
+        "klog_high_watermark_set" => klog_high_watermark_set(t, 0, null_mut(), e),
+        "klog_delete_records" => klog_delete_records(t, 0, null_mut(), e),
+        "klog_producers" => klog_producers(t, null_mut(), 0, null_mut(), e),
+        "klog_aborted_txns" => klog_aborted_txns(t, 0, 0, null_mut(), 0, null_mut(), e),
+        "klog_truncate_to" => klog_truncate_to(t, 0, null_mut(), e),
+        "klog_truncate_fully" => klog_truncate_fully(t, 0, -1, e),
         other => panic!("no call of {other} here"),
     });
     (status, message)

@@ -172,6 +172,7 @@ pub(crate) fn open(
         clock: Arc::clone(clock) as Arc<dyn klog::io::Clock>,
         recovery_threads: Some(1),
         broker_epoch: -1,
+        high_watermarks: klog::manager::HighWatermarks::FollowEnd,
     })
 }
 

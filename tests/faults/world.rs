@@ -170,6 +170,7 @@ impl World {
                 let options = CreateOptions {
                     topic_id: *topic_id,
                     dir: None,
+                    ..CreateOptions::default()
                 };
                 self.manager()
                     .get_or_create_log(&crash::partition(topic), &options)?;

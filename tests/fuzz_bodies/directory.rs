@@ -270,6 +270,7 @@ fn open(disk: &SimFs, config: &Arc<Resolved>) -> Result<Manager, Error> {
         clock: Arc::new(ManualClock::new(NOW)),
         recovery_threads: Some(1),
         broker_epoch: -1,
+        high_watermarks: klog::manager::HighWatermarks::FollowEnd,
     })
 }
 
@@ -472,6 +473,7 @@ fn see_from(log: &Arc<Log>, start: Offset) -> Vec<(Offset, u32)> {
     let options = CursorOptions {
         read_bytes: 4096,
         control_records: ControlRecords::Show,
+        ..CursorOptions::default()
     };
     let mut cursor = log.cursor(start, options);
     let mut all = Vec::new();

@@ -11,6 +11,7 @@
     reason = "that is how a body tells"
 )]
 
+mod append;
 mod batch;
 mod codec;
 mod control;
@@ -40,6 +41,12 @@ pub(crate) const TARGETS: &[Target] = &[
         body: batch::body,
         seeds: batch::seeds,
         mutations: 12_000,
+    },
+    Target {
+        name: "append",
+        body: append::body,
+        seeds: append::seeds,
+        mutations: 6_000,
     },
     Target {
         name: "legacy",

@@ -2,15 +2,16 @@
 
 use std::io::Write as _;
 
+use klog::error::ErrorKind;
 use klog::format::batch::{self, HEADER_BYTES};
 use klog::format::builder::BatchOptions;
 use klog::format::codec::Codec;
 use klog::log::{AppendOptions, CursorOptions};
-use klog::types::Offset;
+use klog::types::{LeaderEpoch, Offset};
 
 use crate::kafka::ensure_same_dump;
 use crate::support::canonical::record_line;
-use crate::support::engine::{Home, NOW, Rec, builder, log, rec, scan, t0, v2};
+use crate::support::engine::{Home, NOW, Rec, builder, rec, scan, t0, v2};
 use crate::support::random::{Random, any_records};
 
 /// The levels that each codec has.
@@ -266,11 +267,19 @@ fn hc32_what_kafka_cannot_unpack_is_an_error_of_that_batch_alone() {
     {
         let home = Home::new();
         let manager = home.open();
-        let log = log(&manager, "t-0");
+        let log = t0(&manager);
         crate::support::engine::fill(&log, 1);
-        // The shallow checks of an append do not unpack.
-        log.append_batches(&bytes, &AppendOptions::default())
-            .unwrap();
+        // A leader lets it not in (D7); recovery does not unpack.
+        let error = log
+            .append_batches(&bytes, &AppendOptions::default())
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CorruptMessage, "{name}");
+        manager.close().unwrap();
+        let mut stored = bytes.clone();
+        batch::stamp(&mut stored, Offset(1), LeaderEpoch(0));
+        home.extend("0.log", &stored);
+        let manager = home.open_unclean(0);
+        let log = t0(&manager);
         crate::support::engine::append(&log, &[rec(NOW, "after", "it")]);
         let found = scan(&log, 0);
         let errors: Vec<_> = found

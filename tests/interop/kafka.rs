@@ -160,6 +160,11 @@ impl KafkaLog {
         )
     }
 
+    /// Appends what may be refused; the whole answer, or the text of the error.
+    pub(crate) fn try_append(&self, epoch: i32, batches: &[u8]) -> Result<String, String> {
+        referee().call(&["append", &self.id, &epoch.to_string(), &hex(batches)])
+    }
+
     /// Appends a marker of a transaction.
     pub(crate) fn append_marker(&self, epoch: i32, batch: &[u8]) {
         self.ask(

@@ -19,6 +19,7 @@ mod run;
 
 mod kafka;
 
+mod appends;
 mod clean_close;
 mod damaged;
 mod differential;

@@ -50,6 +50,7 @@ fn compare_read(log: &Log, kafka: &KafkaLog, from: i64, max_bytes: usize, first_
         &ReadOptions {
             max_bytes,
             first_batch,
+            ..ReadOptions::default()
         },
     );
     match kafka.read(from, max_bytes, first_batch == FirstBatch::Always) {

@@ -42,6 +42,7 @@ fn create(manager: &Manager, topic: &str, partition: i32) -> Arc<Log> {
         let options = CreateOptions {
             topic_id: Some(Uuid::random().unwrap()),
             dir: None,
+            ..CreateOptions::default()
         };
         manager.get_or_create_log(&partition, &options).unwrap()
     })

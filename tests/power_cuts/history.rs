@@ -202,6 +202,7 @@ impl History {
         let options = CreateOptions {
             topic_id,
             dir: None,
+            ..CreateOptions::default()
         };
         self.manager()
             .get_or_create_log(&crash::partition(topic), &options)

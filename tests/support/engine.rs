@@ -30,6 +30,7 @@ pub(crate) struct Home {
     pub(crate) dir: PathBuf,
     pub(crate) clock: Arc<ManualClock>,
     settings: Vec<(String, String, String)>,
+    broker: Vec<(String, String)>,
     root: Option<TempDir>,
 }
 
@@ -51,6 +52,7 @@ impl Home {
             dir: dir.to_path_buf(),
             clock: Arc::new(ManualClock::new(TimestampMs(NOW))),
             settings: Vec::new(),
+            broker: Vec::new(),
             root: None,
         }
     }
@@ -68,16 +70,27 @@ impl Home {
         self
     }
 
+    /// With a broker key.
+    #[must_use]
+    pub(crate) fn set_broker(mut self, key: &str, value: impl ToString) -> Self {
+        self.broker.push((key.to_owned(), value.to_string()));
+        self
+    }
+
     /// An independent copy of the directory, with the same configuration.
     pub(crate) fn copied(&self) -> Self {
         let mut copy = Self::new();
         tree::copy(&self.dir, &copy.dir);
         copy.settings.clone_from(&self.settings);
+        copy.broker.clone_from(&self.broker);
         copy
     }
 
     pub(crate) fn config(&self) -> Arc<Resolved> {
         let mut set = ConfigSet::broker();
+        for (key, value) in &self.broker {
+            set.set(key, value).unwrap();
+        }
         for (topic, key, value) in &self.settings {
             set.set_topic(topic, key, value).unwrap();
         }
@@ -97,6 +110,7 @@ impl Home {
             clock: Arc::clone(&self.clock) as Arc<dyn klog::io::Clock>,
             recovery_threads: Some(1),
             broker_epoch: -1,
+            high_watermarks: klog::manager::HighWatermarks::FollowEnd,
         })
     }
 
@@ -355,6 +369,7 @@ pub(crate) fn read(
     let options = ReadOptions {
         max_bytes,
         first_batch: FirstBatch::Always,
+        ..ReadOptions::default()
     };
     let result = log.read(Offset(start), &mut buffer, &options)?;
     buffer.truncate(result.bytes);

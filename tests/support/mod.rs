@@ -19,6 +19,7 @@ pub(crate) mod command;
 pub(crate) mod engine;
 pub(crate) mod fixture;
 pub(crate) mod model;
+pub(crate) mod producing;
 pub(crate) mod random;
 pub(crate) mod raw;
 pub(crate) mod referee;

@@ -29,6 +29,24 @@ pub(crate) enum Command {
         #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
         partition: Option<TopicPartition>,
     },
+    /// Look offsets up by time: a `time` line for each timestamp, in the order given. Changes nothing.
+    Offsets {
+        /// Which log.
+        #[command(flatten)]
+        log: LogArgs,
+        /// Milliseconds since 1970; or -1 latest, -2 earliest, -3 the largest timestamp, -4 earliest.
+        #[arg(
+            long = "timestamp",
+            value_name = "T",
+            required = true,
+            allow_negative_numbers = true
+        )]
+        timestamps: Vec<i64>,
+    },
+    /// Print the last stable offset and every aborted transaction. Changes nothing.
+    Transactions(LogArgs),
+    /// Print what is known of each producer. Changes nothing.
+    Producers(LogArgs),
     /// Load every log for real, as a broker does after a crash, and close the directory in order.
     Recover(DirArgs),
 }
@@ -42,6 +60,17 @@ pub(crate) struct DirArgs {
     /// The configuration.
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// One log of a directory.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogArgs {
+    /// The directory and how it is read.
+    #[command(flatten)]
+    pub(crate) dir: DirArgs,
+    /// The log.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partition: TopicPartition,
 }
 
 /// Configuration by Kafka's keys.

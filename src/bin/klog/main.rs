@@ -13,13 +13,15 @@ use std::sync::Arc;
 
 use clap::Parser;
 use klog::error::{Error, ErrorKind, Result};
-use klog::inspect::{DumpOptions, dump, list_logs};
+use klog::inspect::{
+    DumpOptions, aborted_lines, ask_log, dump, list_logs, producer_lines, stable_line, time_line,
+};
 use klog::io::{FileSystem, RealFs};
-use klog::log::{Finding, FindingKind};
+use klog::log::{Finding, FindingKind, Log};
 use klog::manager::{Manager, ManagerOptions};
 use klog::types::TimestampMs;
 
-use args::{Args, Command, DirArgs};
+use args::{Args, Command, DirArgs, LogArgs};
 
 fn main() -> ExitCode {
     // clap answers --help and --version with 0, and wrong usage with 2.
@@ -55,6 +57,11 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Ls(dir) => Ok(ls(dir)?),
         Command::Dump { dir, partition } => Ok(dump_dir(dir, partition.as_ref())?),
         Command::Recover(dir) => Ok(recover(dir)?),
+        Command::Offsets { log, timestamps } => ask(log, |log| {
+            timestamps.iter().map(|&ts| time_line(log, ts)).collect()
+        }),
+        Command::Transactions(log) => ask(log, |log| Ok(stable_line(log) + &aborted_lines(log)?)),
+        Command::Producers(log) => ask(log, |log| Ok(producer_lines(log))),
     }
 }
 
@@ -84,6 +91,22 @@ fn dump_dir(
     let findings = dump(&fs, &args.dir, &options, &mut out)?;
     out.flush().map_err(|e| output_error(&e))?;
     // A log that cannot be loaded is a line of the text.
+    tell(&findings);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what one log answers.
+fn ask(
+    args: &LogArgs,
+    lines: impl FnOnce(&Log) -> Result<String>,
+) -> std::result::Result<ExitCode, Failure> {
+    let config = config_args::resolve(&args.dir.config, Some(&args.partition))?;
+    let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
+    let (text, findings) = ask_log(&fs, &args.dir.dir, &args.partition, &config, lines)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| output_error(&e))?;
     tell(&findings);
     Ok(ExitCode::SUCCESS)
 }

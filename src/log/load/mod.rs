@@ -14,6 +14,7 @@ use super::epoch_file::{EpochFile, EpochFileState};
 use super::producer_log::{Durability, ProducerLog, RebuildRange, Shutdown};
 use super::report::{FindingKind, LoadNotes};
 use super::segments::SegmentList;
+use super::watermark::HighWatermark;
 use crate::config::LogConfig;
 use crate::error::{ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
@@ -41,6 +42,8 @@ pub struct LoadOptions {
     pub config: Arc<LogConfig>,
     /// After how many ms without a batch a producer is forgotten (`producer.id.expiration.ms`).
     pub producer_expiration_ms: i64,
+    /// Who moves the high watermark.
+    pub high_watermark: HighWatermark,
 }
 
 /// A log as loading found and left it.

@@ -1,0 +1,173 @@
+//! A look over the records of an uncompressed batch that takes from each only what validation asks for. Implements
+//! records.md 2.9 and 2.11 for bytes in memory, as [`super::decoder`] does, with the same findings.
+
+#![allow(clippy::inline_always)] // as in the decoder
+
+use super::record::parse_brief;
+use super::varint::read_varint;
+use crate::error::{Error, Result};
+
+/// What a record says of itself without its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Its timestamp minus the batch's base timestamp.
+    pub timestamp_delta: i64,
+    /// Its offset minus the batch's base offset.
+    pub offset_delta: i32,
+    /// Whether its key is not null.
+    pub has_key: bool,
+}
+
+/// Walks over records as they are stored, without copying or allocating.
+#[derive(Clone, Debug)]
+pub struct Skim<'a> {
+    records: &'a [u8],
+    at: usize,
+    left: i32,
+}
+
+impl<'a> Skim<'a> {
+    /// `records` are `count` records, one after the other. INVALID_RECORD if that is no count. Without records the bytes
+    /// are not looked at.
+    pub fn new(records: &'a [u8], count: i32) -> Result<Self> {
+        if count < 0 {
+            return Err(Error::invalid_record(format!(
+                "a batch has the record count {count}"
+            )));
+        }
+        Ok(Self {
+            records,
+            at: 0,
+            left: count,
+        })
+    }
+
+    /// The next record; `None` behind the last. INVALID_RECORD if it is not whole, or if something follows the last one.
+    #[inline(always)]
+    pub fn next_brief(&mut self) -> Result<Option<Brief>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let rest = self.records.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Err(premature(self.left));
+        }
+        let (len, n) = read_varint(rest)?;
+        let start = self.at + n;
+        let body = usize::try_from(len)
+            .ok()
+            .and_then(|len| self.records.get(start..start.checked_add(len)?));
+        let Some(body) = body else {
+            return Err(overrun(len, rest.len() - n));
+        };
+        let brief = parse_brief(body)?;
+        self.at = start + body.len();
+        self.left -= 1;
+        if self.left == 0 && self.at != self.records.len() {
+            return Err(left_over(self.records.len() - self.at));
+        }
+        Ok(Some(brief))
+    }
+}
+
+#[cold]
+fn premature(left: i32) -> Error {
+    Error::invalid_record(format!("a batch ends {left} records before its last"))
+}
+
+#[cold]
+fn overrun(len: i32, left: usize) -> Error {
+    Error::invalid_record(format!(
+        "a batch has a record of {len} bytes, {left} are left"
+    ))
+}
+
+#[cold]
+fn left_over(bytes: usize) -> Error {
+    Error::invalid_record(format!("a batch has {bytes} bytes behind its last record"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::format::batch::{Batch, HEADER_BYTES};
+    use crate::format::builder::{BatchBuilder, BatchOptions};
+    use crate::format::decoder::RecordDecoder;
+    use crate::format::record::Header;
+    use crate::types::{Offset, TimestampMs};
+    use proptest::prelude::*;
+
+    fn sample() -> Vec<u8> {
+        let mut builder = BatchBuilder::new();
+        let header = [Header {
+            key: b"h",
+            value: None,
+        }];
+        for (i, key) in [Some(b"k".as_slice()), None, Some(b"")]
+            .into_iter()
+            .enumerate()
+        {
+            let headers = header.get(..i % 2).unwrap().iter().copied();
+            builder
+                .push(TimestampMs(100 * i as i64), key, Some(&[7; 70]), headers)
+                .unwrap();
+        }
+        builder.finish(&BatchOptions::default()).unwrap().to_vec()
+    }
+
+    fn skim(records: &[u8], count: i32) -> Result<Vec<Brief>> {
+        let mut skim = Skim::new(records, count)?;
+        let mut briefs = Vec::new();
+        while let Some(brief) = skim.next_brief()? {
+            briefs.push(brief);
+        }
+        Ok(briefs)
+    }
+
+    #[test]
+    fn each_record_tells_its_deltas_and_whether_it_has_a_key() {
+        let batch = sample();
+        let briefs = skim(&batch[HEADER_BYTES..], 3).unwrap();
+        let found: Vec<_> = briefs
+            .iter()
+            .map(|b| (b.timestamp_delta, b.offset_delta, b.has_key))
+            .collect();
+        assert_eq!(found, [(0, 0, true), (100, 1, false), (200, 2, true)]);
+        // records.md 2.11: without records the bytes are not looked at.
+        assert_eq!(skim(&batch[HEADER_BYTES..], 0).unwrap(), []);
+        for count in [-1, 2, 4] {
+            let error = skim(&batch[HEADER_BYTES..], count).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidRecord, "count {count}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_finds_what_the_decoder_finds(flips in proptest::collection::vec((0usize..300, any::<u8>()), 0..3), count in -1i32..5) {
+            let mut bytes = sample();
+            for (at, value) in flips {
+                let at = HEADER_BYTES + at % (bytes.len() - HEADER_BYTES);
+                bytes[at] = value;
+            }
+            bytes[57..61].copy_from_slice(&count.to_be_bytes());
+            let batch = Batch::new(&bytes).unwrap();
+            let mut decoder = RecordDecoder::new();
+            let decoded = decoder.begin(&batch).and_then(|()| {
+                let mut found = Vec::new();
+                while let Some(record) = decoder.next(&batch)? {
+                    found.push((record.timestamp.0, record.offset, record.key.is_some()));
+                }
+                Ok(found)
+            });
+            let base = batch.header().base_timestamp.0;
+            let skimmed = skim(batch.records_bytes(), count).map(|briefs| {
+                briefs
+                    .iter()
+                    .map(|b| (base.wrapping_add(b.timestamp_delta), Offset(i64::from(b.offset_delta)), b.has_key))
+                    .collect::<Vec<_>>()
+            });
+            prop_assert_eq!(skimmed.map_err(|e| e.kind()), decoded.map_err(|e| e.kind()));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Leader epochs of a log. Implements state.md 7.
+
+use super::Log;
+use crate::error::{Error, Result};
+use crate::format::epoch_checkpoint::EpochEntry;
+use crate::types::{LeaderEpoch, Offset};
+
+impl Log {
+    /// The leader epochs, rising.
+    #[must_use]
+    pub fn epochs(&self) -> Vec<EpochEntry> {
+        self.lock_writer().epochs.cache().entries().to_vec()
+    }
+
+    /// Where an epoch ended, or the nearest one below it that the log has; `None` for an epoch that the log cannot know
+    /// (state.md 7.5). What a follower asks its leader before it cuts its log.
+    #[must_use]
+    pub fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
+        let writer = self.lock_writer();
+        writer.epochs.cache().end_offset_for(epoch, writer.end)
+    }
+
+    /// Notes that a leader epoch begins at an offset, and makes that durable (state.md 7.2): entries that contradict it go.
+    pub fn assign_epoch(&self, epoch: LeaderEpoch, start_offset: Offset) -> Result<()> {
+        if epoch.0 < 0 || start_offset.0 < 0 {
+            return Err(Error::invalid_argument(format!(
+                "the leader epoch {epoch} at offset {start_offset}: neither may be negative"
+            )));
+        }
+        let mut writer = self.lock_writer();
+        self.check_writable(&writer)?;
+        let mut next = writer.epochs.cache().clone();
+        if next.assign(epoch, start_offset).is_change() {
+            writer
+                .epochs
+                .store_as(next)
+                .map_err(|e| self.health.judge(e))?;
+        }
+        Ok(())
+    }
+}
