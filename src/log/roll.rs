@@ -143,7 +143,8 @@ impl Log {
             )
             .at_offset(base));
         }
-        if base != active_base && writer.pending_roll != PendingRoll::Ready(base) {
+        // What a follower appends may begin above the end up to which all is durable.
+        if base != active_base && writer.pending_roll != PendingRoll::Ready(writer.end) {
             writer.pending_roll = PendingRoll::Waits;
             return Ok(Rolled::FlushFirst);
         }
