@@ -5,6 +5,7 @@
 //! the append lock; appends wait for it, so that nothing is written behind it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::producer_log::Durability;
 use super::{Log, Writer};
@@ -151,6 +152,8 @@ impl Log {
         writer.pending_roll = PendingRoll::None;
         self.begin_segment(writer, base)
             .map_err(|e| self.health.judge(e))?;
+        // All before it is durable, also if it begins above the end.
+        self.recovery_point.fetch_max(base.0, Ordering::SeqCst);
         Ok(Rolled::Done)
     }
 

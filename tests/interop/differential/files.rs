@@ -5,17 +5,23 @@ use std::path::Path;
 
 use klog::format::snapshot;
 
-use super::side::Opening;
+use super::side::{Opening, State};
 use crate::kafka::{partition_files, unlike};
 use crate::support::canonical::{LogLines, Text};
 use crate::support::engine::CLEAN_MARKER;
 use crate::support::tree::{self, Content};
 
 /// Where the files of two logs differ that were closed in order, a line for each; `reencodes` if batches and what depends
-/// on their sizes are each side's own.
-pub(crate) fn differences(left: &Path, right: &Path, reencodes: bool) -> Vec<String> {
+/// on their sizes are each side's own. Both end in this state.
+pub(crate) fn differences(
+    left: &Path,
+    right: &Path,
+    state: &State,
+    reencodes: bool,
+) -> Vec<String> {
     let files = |dir: &Path| {
         let mut files = partition_files(dir);
+        files.retain(|path, _| !is_stray(path, state));
         if reencodes {
             files.retain(|path, _| {
                 !matches!(
@@ -28,6 +34,17 @@ pub(crate) fn differences(left: &Path, right: &Path, reencodes: bool) -> Vec<Str
         files
     };
     tree::differences(&files(left), &files(right))
+}
+
+/// Whether the next load removes the file before it looks at anything, so that no rule says that it is there (state.md 6.4,
+/// 6.5): a snapshot at no segment's base that is not the last one, or that is not above the log start.
+fn is_stray(path: &Path, state: &State) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let offset = name.and_then(|name| name.strip_suffix(".snapshot")?.parse::<i64>().ok());
+    offset.is_some_and(|offset| {
+        let is_base = state.segments.iter().any(|(base, _)| *base == offset);
+        (!is_base && offset != state.end) || offset <= state.start
+    })
 }
 
 /// The order of a snapshot's entries is nobody's rule (state.md 6.1).

@@ -102,6 +102,7 @@ impl KlogSide {
                 Isolation::HighWatermark => KlogIsolation::HighWatermark,
                 Isolation::TxnCommitted => KlogIsolation::TxnCommitted,
             },
+            ..ReadOptions::default()
         };
         let mut buffer = vec![0; 2 << 20];
         let from = Offset(read.from);

@@ -370,6 +370,7 @@ impl<'a> Pair<'a> {
         let differ = files::differences(
             &self.kafka_dir(),
             &self.other_dir(),
+            &self.state,
             self.settings.reencodes,
         );
         if differ.is_empty() {
