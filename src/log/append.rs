@@ -95,7 +95,7 @@ pub struct AppendOptions {
 /// What an append did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendResult {
-    /// First offset assigned; -1 if nothing was appended.
+    /// First offset assigned; -1 if nothing was appended, and for a follower's batches of an old format, which do not say.
     pub first_offset: Offset,
     /// Last offset assigned; -1 if nothing was appended.
     pub last_offset: Offset,
@@ -144,6 +144,11 @@ impl Stamped<'_> {
 
     fn first(&self) -> Option<&BatchHeader> {
         self.headers.first()
+    }
+
+    /// The first offset, as far as headers tell it: in a wrapper of an old format only its content does (state.md 2.3).
+    fn known_first_offset(&self) -> Option<Offset> {
+        self.first().filter(|h| h.is_v2()).map(|h| h.base_offset)
     }
 
     fn last_offset(&self) -> Offset {
@@ -334,7 +339,8 @@ impl Log {
                 Err(error) => return Err(self.sync_cut(error)),
             }
         };
-        if options.durability == WriteDurability::Synced || unflushed >= config.flush_messages {
+        let is_due = result.bytes_appended > 0 && unflushed >= config.flush_messages;
+        if options.durability == WriteDurability::Synced || is_due {
             self.flush_appended(result.last_offset.next())?;
         }
         // That of a duplicate is its own.
@@ -411,7 +417,7 @@ impl Log {
         if rolled == Rolled::FlushFirst || writer.unsynced_names {
             return Ok(None);
         }
-        let first_offset = stamped.first().map_or(Offset::NONE, |h| h.base_offset);
+        let first_offset = stamped.known_first_offset().unwrap_or(Offset::NONE);
         self.write(writer, &stamped, changes)?;
         Ok(Some(AppendResult {
             first_offset,
@@ -449,8 +455,9 @@ impl Log {
         });
         // What is appended now would lie behind the flush that a roll waits for.
         if reason.is_some() || writer.pending_roll != PendingRoll::None {
-            // A follower's offsets may begin above the log end.
-            let base = stamped.first().map_or(writer.end, |h| h.base_offset);
+            // A follower's offsets may begin above the log end (log.md 3.5).
+            let lowest = stamped.last_offset() + -i64::from(MAX_RELATIVE_OFFSET);
+            let base = stamped.known_first_offset().unwrap_or(lowest);
             self.roll_at(writer, base.max(writer.end))
         } else {
             Ok(Rolled::Done)

@@ -87,6 +87,7 @@ impl Log {
     /// read may be among them.
     pub fn aborted_txns(&self, from: Offset, upto: Offset) -> Result<Vec<AbortedTxn>> {
         self.check_open()?;
+        let from = from.max(self.start_offset());
         let mut found = Vec::new();
         let segments = self.segments();
         for segment in segments.from_floor(from) {

@@ -200,12 +200,6 @@ impl ProducerLog {
         Ok(())
     }
 
-    /// Removes what the next load would remove first of all, once the log ends with a snapshot.
-    pub(super) fn tidy(&mut self, segment_bases: &[Offset], range: RebuildRange) -> Result<()> {
-        self.remove_strays(segment_bases)?;
-        self.drop_out_of_range(range)
-    }
-
     /// Makes the state up to `range.end` from the newest snapshot that can be read and the batches behind it
     /// (state.md 6.5-6.7). Snapshots are written at the last two segment bases and at the end.
     pub(super) fn rebuild(

@@ -90,7 +90,7 @@ pub struct ReadResult {
     /// The next offset to be assigned.
     pub log_end_offset: Offset,
     /// With [`Isolation::TxnCommitted`], the upper bound of the list of aborted transactions that goes with what was read
-    /// ([`Log::aborted_txns`]); else -1.
+    /// ([`Log::aborted_txns`]); else, and if nothing may be read yet, -1: no transaction lies below it.
     pub aborted_upto: Offset,
     /// Base of the segment that the first byte lies in, -1 without bytes.
     pub segment_base_offset: Offset,
@@ -130,7 +130,9 @@ impl Log {
         self.check_open()?;
         let (end, watermarks) = self.end.load_all();
         let log_start = self.start_offset();
-        if start < log_start || start > end.offset {
+        let segments = self.segments();
+        // A log that was begun anew may start below its first segment.
+        if start < log_start || start > end.offset || segments.floor(start).is_none() {
             return Err(Error::new(
                 ErrorKind::OffsetOutOfRange,
                 format!(
@@ -156,13 +158,11 @@ impl Log {
             high_watermark: watermarks.high_watermark,
             last_stable_offset: watermarks.last_stable_offset(),
             log_end_offset: end.offset,
-            // Nothing lies below it.
-            aborted_upto: if is_committed { start } else { Offset::NONE },
+            aborted_upto: Offset::NONE,
             segment_base_offset: Offset::NONE,
             position: 0,
             is_first_larger: false,
         };
-        let segments = self.segments();
         if start >= upper {
             return nothing_at(start, nothing, end, &segments, options.cut);
         }

@@ -161,8 +161,9 @@ impl Log {
     fn begin_segment(&self, writer: &mut Writer, base: Offset) -> Result<()> {
         let config = self.config();
         let is_new = base != writer.active.segment().base_offset();
-        if is_new {
-            for kind in SegmentFileKind::OF_SEGMENT {
+        for kind in SegmentFileKind::OF_SEGMENT {
+            // The log begun anew in place is there all the time; what a cut left of its transaction index goes.
+            if is_new || kind == SegmentFileKind::TxnIndex {
                 remove_file_if_exists(&*self.fs, &path_of(&self.dir, base, kind))?;
             }
         }

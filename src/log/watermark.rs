@@ -22,7 +22,12 @@ pub enum HighWatermark {
 /// An offset that a high watermark can be, nearest to the one wanted (log.md 1.5).
 #[must_use]
 pub(super) fn clamped(wanted: Offset, log_start: Offset, end: Offset) -> Offset {
-    wanted.min(end).max(log_start)
+    // A log that was begun anew may start above its end: there the end counts.
+    if wanted < log_start {
+        log_start
+    } else {
+        wanted.min(end)
+    }
 }
 
 /// What readers are to see (log.md 1.7).
@@ -37,9 +42,9 @@ pub(super) fn of(producers: &ProducerLog, high_watermark: Offset, log_start: Off
 }
 
 impl Writer {
-    /// The log end moved: so does a high watermark that follows it.
+    /// The log end moved: so does a high watermark that follows it, and one that lies above it (log.md 1.2, 3.4 (13)).
     pub(super) fn follow_end(&mut self) {
-        if !self.is_watermark_manual {
+        if !self.is_watermark_manual || self.high_watermark > self.end {
             self.settle_at(self.end);
         }
     }

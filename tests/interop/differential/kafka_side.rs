@@ -156,7 +156,7 @@ impl Side for KafkaSide {
     fn batch_base(&mut self, offset: i64) -> Option<i64> {
         let request = [&offset.to_string(), "1", "LOG_END", "1"].map(str::to_owned);
         let line = self.ask("read", &request).ok()?;
-        (number_of(&line, "batches") > 0).then(|| number_of(&line, "first"))
+        Some(number_of(&line, "offset"))
     }
 
     fn forget_epochs(&mut self, before: &State) {

@@ -13,7 +13,7 @@ pub(crate) trait Side {
     fn apply(&mut self, op: &Op) -> Answer;
     /// The log as it is now.
     fn state(&mut self) -> State;
-    /// Where the batch begins that holds an offset, or the first one behind it.
+    /// Where the batch begins that holds an offset, or the first one behind it, or the log end; none outside of the log.
     fn batch_base(&mut self, offset: i64) -> Option<i64>;
     /// Takes back the leader epochs that a refused append left.
     fn forget_epochs(&mut self, before: &State);
