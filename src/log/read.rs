@@ -167,7 +167,8 @@ impl Log {
             return nothing_at(start, nothing, end, &segments, options.cut);
         }
         for segment in segments.from_floor(start) {
-            if segment.base_offset() >= upper {
+            let is_above = segment.base_offset() >= upper;
+            if is_above && options.cut == ReadCut::BehindBatch {
                 break;
             }
             let complete = readable_bytes(segment, end);
@@ -176,21 +177,36 @@ impl Log {
             } else {
                 bytes_below(segment, upper, complete)?
             };
-            if let Some(mut found) =
-                read_segment(segment, start, readable, buffer, options, &nothing)?
-            {
-                if is_committed {
-                    let behind = found.position + found.bytes as u64;
-                    found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
+            // Kafka finds the batch first and asks then whether it may be read.
+            let searched = match options.cut {
+                ReadCut::AtMaxBytes => complete,
+                ReadCut::BehindBatch => readable,
+            };
+            let Some(first) = segment.translate(start, searched)? else {
+                continue;
+            };
+            let mut found = if is_above {
+                ReadResult {
+                    segment_base_offset: segment.base_offset(),
+                    position: first.position,
+                    next_offset: upper,
+                    ..nothing
                 }
-                return Ok(found);
+            } else {
+                read_segment(segment, &first, readable, buffer, options, &nothing)?
+            };
+            if is_committed {
+                let behind = found.position + found.bytes as u64;
+                found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
             }
+            return Ok(found);
         }
         // Everything from here to the bound was compacted away.
-        Ok(ReadResult {
+        let nothing = ReadResult {
             next_offset: upper,
             ..nothing
-        })
+        };
+        nothing_at(end.offset, nothing, end, &segments, options.cut)
     }
 }
 
@@ -237,17 +253,15 @@ pub(super) fn readable_bytes(segment: &Segment, end: LogEnd) -> u64 {
     }
 }
 
+/// Reads from a batch on, `first`.
 fn read_segment(
     segment: &Arc<Segment>,
-    start: Offset,
+    first: &BatchPosition,
     readable: u64,
     buffer: &mut [u8],
     options: &ReadOptions,
     nothing: &ReadResult,
-) -> Result<Option<ReadResult>> {
-    let Some(first) = segment.translate(start, readable)? else {
-        return Ok(None);
-    };
+) -> Result<ReadResult> {
     let first_bytes = first.size_bytes as usize;
     let is_left_out =
         options.max_bytes < first_bytes && options.first_batch == FirstBatch::IfItFits;
@@ -259,10 +273,10 @@ fn read_segment(
         ..*nothing
     };
     if options.cut == ReadCut::AtMaxBytes {
-        return read_slice(segment, &first, readable, buffer, options, found).map(Some);
+        return read_slice(segment, first, readable, buffer, options, found);
     }
     if is_left_out {
-        return Ok(Some(found));
+        return Ok(found);
     }
     if buffer.len() < first_bytes {
         return Err(Error::new(
@@ -294,13 +308,13 @@ fn read_segment(
         .at_offset(first.base_offset)
         .at_position(first.position));
     }
-    Ok(Some(ReadResult {
+    Ok(ReadResult {
         bytes: whole.bytes,
         batches: whole.batches,
         first_offset: first.base_offset,
         next_offset: whole.next_offset,
         ..found
-    }))
+    })
 }
 
 /// Reads exactly the bytes that Kafka's log gives, which may end inside a batch.
@@ -316,7 +330,7 @@ fn read_slice(
         FirstBatch::Always => options.max_bytes.max(first.size_bytes as usize),
         FirstBatch::IfItFits => options.max_bytes,
     };
-    let wanted = wanted.min(to_usize(readable - first.position));
+    let wanted = wanted.min(to_usize(readable.saturating_sub(first.position)));
     if buffer.len() < wanted {
         return Err(Error::new(
             ErrorKind::BufferTooSmall,

@@ -200,6 +200,7 @@ impl Log {
         }
         writer.roll_jitter_ms = draw_jitter_ms(&config);
         self.segments.rcu(|list| list.with(Arc::clone(&segment)));
+        writer.follow_end();
         self.publish(writer);
         Ok(())
     }

@@ -220,15 +220,13 @@ fn refusal(text: &str) -> Refusal {
 }
 
 fn slice(line: &str) -> Slice {
-    let data = unhex(field(line, "data"));
-    let whole = whole_batches(&data);
     let pairs = |text: &str| {
         let (producer, first) = text.split_once(':').unwrap();
         (producer.parse().unwrap(), first.parse().unwrap())
     };
     Slice {
-        place: (whole > 0).then(|| (number_of(line, "seg"), number_of(line, "pos"))),
-        bytes: data[..whole].to_vec(),
+        place: (number_of(line, "seg"), number_of(line, "pos")),
+        bytes: unhex(field(line, "data")),
         is_first_larger: field(line, "incomplete") == "1",
         aborted: match field(line, "aborted") {
             "-" | "none" => Vec::new(),
@@ -237,7 +235,7 @@ fn slice(line: &str) -> Slice {
     }
 }
 
-/// How many bytes of Kafka's slice are whole batches: sizes are in the batches.
+/// How many bytes of a slice are whole batches: sizes are in the batches.
 pub(crate) fn whole_batches(slice: &[u8]) -> usize {
     let mut end = 0;
     while let Some(size) = slice.get(end + 8..end + 12) {

@@ -10,12 +10,13 @@ use klog::inspect::{DumpOptions, dump};
 use klog::io::{FileSystem, ManualClock, RealFs};
 use klog::log::{
     AppendOptions, FirstBatch, Isolation as KlogIsolation, LeaderEpochRule, Log,
-    Origin as KlogOrigin, ReadOptions, TimeTarget,
+    Origin as KlogOrigin, ReadCut, ReadOptions, TimeTarget,
 };
 use klog::manager::{CreateOptions, HighWatermarks, Manager, ManagerOptions, MissingDir};
 use klog::types::{LeaderEpoch, Offset, TimestampMs, TopicPartition};
 
 use super::files::write_checkpoints;
+use super::kafka_side::whole_batches;
 use super::op::{Append, Isolation, Op, Origin, Read};
 use super::settings::Settings;
 use super::side::{
@@ -102,11 +103,12 @@ impl KlogSide {
                 Isolation::HighWatermark => KlogIsolation::HighWatermark,
                 Isolation::TxnCommitted => KlogIsolation::TxnCommitted,
             },
-            ..ReadOptions::default()
+            cut: ReadCut::AtMaxBytes,
         };
         let mut buffer = vec![0; 2 << 20];
         let from = Offset(read.from);
         let result = self.log().read(from, &mut buffer, &options)?;
+        self.read_whole(from, &options, &buffer[..result.bytes]);
         buffer.truncate(result.bytes);
         let aborted = if read.isolation == Isolation::TxnCommitted {
             self.log().aborted_txns(from, result.aborted_upto)?
@@ -114,10 +116,10 @@ impl KlogSide {
             Vec::new()
         };
         Ok(Answer::Slice(Slice {
-            place: (result.bytes > 0).then_some((
+            place: (
                 result.segment_base_offset.0,
                 result.position.try_into().unwrap(),
-            )),
+            ),
             bytes: buffer,
             is_first_larger: result.is_first_larger,
             aborted: aborted
@@ -125,6 +127,18 @@ impl KlogSide {
                 .map(|txn| (txn.producer_id.0, txn.first_offset.0))
                 .collect(),
         }))
+    }
+
+    /// A read that ends behind a batch gives the whole batches of `slice`.
+    fn read_whole(&self, from: Offset, options: &ReadOptions, slice: &[u8]) {
+        let options = ReadOptions {
+            cut: ReadCut::BehindBatch,
+            ..*options
+        };
+        let mut buffer = vec![0; 2 << 20];
+        let result = self.log().read(from, &mut buffer, &options).unwrap();
+        let whole = &slice[..whole_batches(slice)];
+        assert_eq!(&buffer[..result.bytes], whole, "from {from} {options:?}");
     }
 
     fn step(&mut self, op: &Op) -> Result<Answer, Error> {

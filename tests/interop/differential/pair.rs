@@ -531,6 +531,18 @@ fn kind_of(op: &Op) -> String {
 fn text_of(answer: &Answer) -> String {
     match answer {
         Answer::Refused(refusal) => refusal.text.clone(),
+        Answer::Slice(slice) => {
+            let (bytes, crc) = (slice.bytes.len(), crc32c::crc32c(&slice.bytes));
+            let Slice {
+                place,
+                is_first_larger,
+                aborted,
+                ..
+            } = slice;
+            format!(
+                "{bytes} bytes, crc {crc:08x}, at {place:?}, first larger {is_first_larger}, aborted {aborted:?}"
+            )
+        }
         other => format!("{other:?}"),
     }
 }

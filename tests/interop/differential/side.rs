@@ -54,12 +54,13 @@ pub(crate) struct Appended {
     pub(crate) start: i64,
 }
 
-/// Whole batches of a log.
+/// What a read gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slice {
+    /// The last batch may be cut.
     pub(crate) bytes: Vec<u8>,
-    /// Segment and position of the first batch, if there is one.
-    pub(crate) place: Option<(i64, i64)>,
+    /// Segment and position of the first batch, or of where it will be.
+    pub(crate) place: (i64, i64),
     /// Whether the first batch has more bytes than were allowed.
     pub(crate) is_first_larger: bool,
     /// Producer and first offset of aborted transactions.
