@@ -172,7 +172,9 @@ impl Log {
                 break;
             }
             let complete = readable_bytes(segment, end);
-            let readable = if upper == end.offset {
+            let readable = if is_above {
+                0
+            } else if upper == end.offset {
                 complete
             } else {
                 bytes_below(segment, upper, complete)?
@@ -185,16 +187,7 @@ impl Log {
             let Some(first) = segment.translate(start, searched)? else {
                 continue;
             };
-            let mut found = if is_above {
-                ReadResult {
-                    segment_base_offset: segment.base_offset(),
-                    position: first.position,
-                    next_offset: upper,
-                    ..nothing
-                }
-            } else {
-                read_segment(segment, &first, readable, buffer, options, &nothing)?
-            };
+            let mut found = read_segment(segment, &first, readable, buffer, options, &nothing)?;
             if is_committed {
                 let behind = found.position + found.bytes as u64;
                 found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
