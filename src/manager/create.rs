@@ -58,6 +58,7 @@ impl Manager {
         let dir = self.choose_dir(options, logs.values())?;
         let log = Arc::new(self.create_in(dir, partition, options)?);
         logs.insert(partition.clone(), Arc::clone(&log));
+        self.made.lock().insert(partition.clone());
         Ok(log)
     }
 

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use super::checkpoints::Checkpoints;
+use super::delete::Deletions;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
+use super::tasks::Schedule;
 use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
@@ -46,13 +48,14 @@ impl Manager {
         }
         let mut dirs = open_dirs(&options, &mut report)?;
         let mut jobs = Vec::new();
+        let mut deletions = Deletions::default();
         let mut failed = Vec::new();
         for (index, dir) in dirs
             .iter_mut()
             .enumerate()
             .filter(|(_, dir)| dir.is_online())
         {
-            match plan_dir(&options, index, dir, &mut report) {
+            match plan_dir(&options, index, dir, &mut deletions, &mut report) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
             }
@@ -113,6 +116,7 @@ impl Manager {
             dir.has_failed_logs = !unserved.is_empty();
             dir.checkpoints.keep_only(&unserved);
         }
+        let schedule = Schedule::new(&options.config.broker, options.clock.now());
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
         Ok(Self {
             fs: options.fs,
@@ -127,6 +131,9 @@ impl Manager {
             report,
             counts,
             closed: AtomicBool::new(false),
+            made: Mutex::default(),
+            deletions: Mutex::new(deletions),
+            schedule: Mutex::new(schedule),
         })
     }
 }
@@ -136,6 +143,7 @@ fn plan_dir(
     options: &ManagerOptions,
     index: usize,
     dir: &mut LogDir,
+    deletions: &mut Deletions,
     report: &mut Vec<Finding>,
 ) -> Result<Vec<Job>> {
     let fs = &*options.fs;
@@ -172,11 +180,10 @@ fn plan_dir(
                     ),
                 );
             }
-            DirKind::Future(_)
-            | DirKind::Delete
-            | DirKind::Stray
-            | DirKind::ClusterMetadata
-            | DirKind::Other => {}
+            DirKind::Delete => {
+                deletions.push(dir.path.join(&entry.name), options.clock.now(), dir);
+            }
+            DirKind::Future(_) | DirKind::Stray | DirKind::ClusterMetadata | DirKind::Other => {}
         }
     }
     found.sort();
