@@ -10,7 +10,7 @@ use super::{Log, Writer};
 use crate::error::Result;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::io::remove_file_if_exists;
-use crate::segment::rename_files;
+use crate::segment::{Segment, rename_files};
 use crate::types::{Offset, TimestampMs};
 
 /// The files that wait, the oldest first.
@@ -25,7 +25,9 @@ struct RetiredSegment {
 
 impl Log {
     /// Renames the files of a segment that is out of use, with the snapshot at its base. The directory is not synced.
-    pub(super) fn retire_segment(&self, writer: &mut Writer, base: Offset) -> Result<()> {
+    pub(super) fn retire_segment(&self, writer: &mut Writer, segment: &Segment) -> Result<()> {
+        let base = segment.base_offset();
+        segment.detach()?;
         rename_files(
             &*self.fs,
             &self.dir,

@@ -118,7 +118,7 @@ impl Log {
     /// Puts segments out of use, the last one first, with the snapshots at their bases.
     fn retire(&self, writer: &mut Writer, segments: &[Arc<Segment>]) -> Result<()> {
         for segment in segments.iter().rev() {
-            self.retire_segment(writer, segment.base_offset())?;
+            self.retire_segment(writer, segment)?;
             // The next one down must not go before this one is gone.
             self.fs.sync_dir(&self.dir)?;
         }
