@@ -223,3 +223,44 @@ fn what_lies_behind_a_torn_segment_never_comes_back_whatever_crashes_come() {
     println!("power_cuts: {crashes} crashes while a torn segment was recovered");
     assert!(crashes >= 3000, "too little is covered");
 }
+
+#[test]
+fn a_split_of_a_segment_is_finished_or_undone_whatever_crashes_come() {
+    let config = crash::config(&[]);
+    let far = 3_000_000_000;
+    let offsets: Vec<i64> = (0..5).chain(far..far + 5).collect();
+    let disk = SimFs::new();
+    let dir = format!("{}/a-0", crash::DIR);
+    klog::io::create_dir_all(&disk, dir.as_ref()).unwrap();
+    write_segment(&disk, 0, "", &offsets, "old", false);
+    disk.sync_all();
+    let expected: Vec<_> = offsets
+        .iter()
+        .map(|&offset| (offset, "old".to_owned()))
+        .collect();
+    disk.record_moments();
+    assert_eq!(values_in(&disk, &config), expected);
+    let moments = disk.take_moments();
+    assert!(moments.len() > 20, "{}", moments.len());
+    for (i, moment) in moments.iter().enumerate() {
+        assert_eq!(
+            values_in(&moment.after_kill(), &config),
+            expected,
+            "kill at moment {i}"
+        );
+        for seed in 0..50 {
+            let again = moment.after_power_cut(seed);
+            assert_eq!(
+                values_in(&again, &config),
+                expected,
+                "power cut {seed} at moment {i}"
+            );
+            let third = again.after_power_cut(seed + 1);
+            assert_eq!(
+                values_in(&third, &config),
+                expected,
+                "power cut {seed} at moment {i}, and another"
+            );
+        }
+    }
+}

@@ -6,6 +6,7 @@
 //! and producers follow from what is there. Any error leaves the log unopened; an I/O error never cuts data.
 
 mod leftovers;
+mod split;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,12 +60,50 @@ pub(super) struct Loaded {
     pub(super) notes: LoadNotes,
 }
 
-/// Loads the log of `dir`.
+/// Loads the log of `dir`. A segment that holds offsets too far from its base is split where recovery meets it, and the load
+/// begins again (log.md 8.6).
 pub(super) fn load(
     fs: &Arc<dyn FileSystem>,
     clock: &dyn Clock,
     dir: &Arc<Path>,
     options: &LoadOptions,
+) -> Result<Loaded> {
+    let mut notes = LoadNotes::default();
+    let mut split_last = None;
+    loop {
+        let mut overflowing = None;
+        match load_once(fs, clock, dir, options, &mut overflowing) {
+            Ok(mut loaded) => {
+                notes.notes.append(&mut loaded.notes.notes);
+                loaded.notes.notes = notes.notes;
+                return Ok(loaded);
+            }
+            Err(e) if e.kind() == ErrorKind::SegmentOverflow && overflowing != split_last => {
+                let Some(base) = overflowing else {
+                    return Err(e);
+                };
+                let parts = split::split(fs, dir, base, segment_options(&options.config))?;
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                notes.note(
+                    FindingKind::Repaired,
+                    format!(
+                        "split segment {base}, which holds offsets too far from its base, at {}",
+                        parts.join(", ")
+                    ),
+                );
+                split_last = overflowing;
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+fn load_once(
+    fs: &Arc<dyn FileSystem>,
+    clock: &dyn Clock,
+    dir: &Arc<Path>,
+    options: &LoadOptions,
+    overflowing: &mut Option<Offset>,
 ) -> Result<Loaded> {
     let mut notes = LoadNotes::default();
     let topic_id = read_topic_id(&**fs, dir, &mut notes)?;
@@ -81,6 +120,7 @@ pub(super) fn load(
         notes,
         segments: Vec::new(),
         had_segments: false,
+        overflowing,
     };
     changed |= loader.open_segments()?;
     let (writer, segments) = loader.recover_log(&mut changed)?;
@@ -98,6 +138,8 @@ struct Loader<'a> {
     segments: Vec<Arc<Segment>>,
     /// Whether any segment was found that holds what the checkpointed log start leaves.
     had_segments: bool,
+    /// Told to who asked for the load: the segment that cannot be recovered before it is split.
+    overflowing: &'a mut Option<Offset>,
 }
 
 impl Loader<'_> {
@@ -196,7 +238,11 @@ impl Loader<'_> {
             epochs: self.epochs.cache_mut(),
             notes: &mut self.notes,
         };
-        let (writer, recovery) = segment.recover(&mut sink)?;
+        let (writer, recovery) = segment.recover(&mut sink).inspect_err(|e| {
+            if e.kind() == ErrorKind::SegmentOverflow {
+                *self.overflowing = Some(base);
+            }
+        })?;
         producers.take_snapshot(Durability::Synced)?;
         self.notes.segments_recovered += 1;
         self.notes.bytes_truncated += recovery.truncated_bytes;
