@@ -28,6 +28,7 @@ import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.internals.log.LogSegment;
+import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
 
@@ -231,6 +232,22 @@ final class LogDriver {
         return "hw=" + log.updateHighWatermark(offset) + "\n";
     }
 
+    /** Deletes what has expired, as the retention task does for one log. */
+    String retain(Arguments arguments) throws IOException {
+        UnifiedLog log = log(arguments);
+        arguments.end();
+        return "deleted=" + log.deleteOldSegments() + "\n";
+    }
+
+    /** Raises the log start, as a client's delete-records request does. */
+    String deleteRecords(Arguments arguments) {
+        UnifiedLog log = log(arguments);
+        long offset = arguments.int64("N");
+        arguments.end();
+        boolean raised = log.maybeIncrementLogStartOffset(offset, LogStartOffsetIncrementReason.ClientRecordDeletion);
+        return "raised=" + Text.flag(raised) + "\n";
+    }
+
     String truncate(Arguments arguments) {
         UnifiedLog log = log(arguments);
         long offset = arguments.int64("N");
@@ -302,6 +319,8 @@ final class LogDriver {
             new Command("epoch_end", "ID EPOCH", this::epochEnd),
             new Command("hw", "ID N", this::highWatermark),
             new Command("truncate", "ID N", this::truncate),
+            new Command("retain", "ID", this::retain),
+            new Command("delete_records", "ID N", this::deleteRecords),
             new Command("info", "ID", this::info),
             new Command("text", "ID", this::text),
             new Command("close", "ID", this::close),
