@@ -57,7 +57,7 @@ pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
 pub use health::DirHealth;
 pub use info::LogInfo;
-pub use load::LoadOptions;
+pub use load::{LoadOptions, RecoveryProgress};
 pub use lookup::TimeTarget;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};

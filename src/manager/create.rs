@@ -147,6 +147,7 @@ impl Manager {
             } else {
                 HighWatermark::FollowsEnd
             },
+            progress: None,
         };
         Ok(Log::open(place, &load).map_err(judge)?.0)
     }

@@ -16,6 +16,7 @@ mod create;
 mod delete;
 mod dirs;
 mod open;
+mod progress;
 mod retain;
 mod tasks;
 mod truncate;

@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use super::checkpoints::Checkpoints;
 use super::delete::Deletions;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
+use super::progress::{DirProgress, LogProgress};
 use super::tasks::Schedule;
 use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
 use crate::error::{Error, ErrorKind, Result};
@@ -200,6 +201,7 @@ fn plan_dir(
     } else {
         Shutdown::Unclean
     };
+    let progress = Arc::new(DirProgress::new(&options.fs, &dir.path, &checkpoints));
     let jobs = found.into_iter().map(|(path, partition)| Job {
         dir: index,
         path,
@@ -216,6 +218,10 @@ fn plan_dir(
                     HighWatermark::SetByCaller(checkpoints.high_watermark(&partition))
                 }
             },
+            progress: Some(Arc::new(LogProgress {
+                dir: Arc::clone(&progress),
+                partition: partition.clone(),
+            })),
         },
         partition,
     });

@@ -30,6 +30,12 @@ use crate::segment::{
 use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
 
+/// Hears how far a recovery has come, so that one that is interrupted need not begin again (deviations.md D90).
+pub trait RecoveryProgress: std::fmt::Debug + Send + Sync {
+    /// Everything of the log below `offset` was recovered and is durable, with the state beside it. An error ends the load.
+    fn recovered_below(&self, offset: Offset) -> Result<()>;
+}
+
 /// What is known of a log before it is loaded.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
@@ -45,6 +51,8 @@ pub struct LoadOptions {
     pub producer_expiration_ms: i64,
     /// Who moves the high watermark.
     pub high_watermark: HighWatermark,
+    /// Who keeps how far a recovery has come, if anybody.
+    pub progress: Option<Arc<dyn RecoveryProgress>>,
 }
 
 /// A log as loading found and left it.
@@ -390,6 +398,7 @@ impl Loader<'_> {
                 self.fs.sync_dir(self.dir)?;
             }
             finish_recovered(&mut writer)?;
+            self.tell_progress(queue.as_slice().first())?;
             if self
                 .segments
                 .last()
@@ -401,6 +410,15 @@ impl Loader<'_> {
             }
         }
         Ok(active)
+    }
+
+    /// All in front of `next` is durable: so must be the leader epochs that were found there, before anybody relies on it.
+    fn tell_progress(&mut self, next: Option<&Arc<Segment>>) -> Result<()> {
+        let (Some(progress), Some(next)) = (&self.options.progress, next) else {
+            return Ok(());
+        };
+        self.epochs.store()?;
+        progress.recovered_below(next.base_offset())
     }
 
     fn recover_bad_tail(&mut self) -> Result<Option<SegmentWriter>> {
