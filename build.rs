@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 11] = [
+    const SOURCES: [&str; 12] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -28,6 +28,7 @@ mod header {
         "cursor.rs",
         "offsets.rs",
         "truncate.rs",
+        "maintain.rs",
     ];
 
     pub(super) fn render() {

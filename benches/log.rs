@@ -77,6 +77,7 @@ fn open_log(dir: &Path) -> Arc<Log> {
         config: Arc::new(LogConfig::default()),
         producer_expiration_ms: 86_400_000,
         high_watermark: klog::log::HighWatermark::FollowsEnd,
+        progress: None,
     };
     Arc::new(Log::open(place, &options).unwrap().0)
 }

@@ -152,6 +152,11 @@ inline Struct klog_init() {
 #define KLOG_LOG_MANUAL_HW 4
 
 /**
+ * Flag of klog_retain: what would go is counted, nothing goes.
+ */
+#define KLOG_DRY_RUN 1
+
+/**
  * Append origin: a client; offsets are assigned.
  */
 #define KLOG_ORIGIN_CLIENT 0
@@ -691,7 +696,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 7219100208130486582
+#define KLOG_LAYOUT_HASH 5785461514746210838
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1424,6 +1429,58 @@ typedef struct {
     int64_t last_stable_offset;
 } klog_aborted_txn;
 
+/**
+ * What retention took.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_retain_result).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * Segments that are gone, or would be.
+     */
+    uint64_t segments_deleted;
+    /**
+     * Bytes of their records.
+     */
+    uint64_t bytes_deleted;
+    /**
+     * Where the log starts now, or would; -1 for a pass over all logs.
+     */
+    int64_t log_start_offset;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} klog_retain_result;
+
+/**
+ * What a tick did.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_tick_result).
+     */
+    uint32_t struct_size;
+    /**
+     * How many tasks were run.
+     */
+    uint32_t tasks_run;
+    /**
+     * When the next one is due, in ms since 1970.
+     */
+    int64_t next_due_ms;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} klog_tick_result;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2012,6 +2069,49 @@ klog_status klog_truncate_fully(klog_log log,
                                 int64_t new_offset,
                                 int64_t log_start_offset,
                                 klog_error *err);
+
+/**
+ * One pass of retention: over one log, or with a log of id 0 over all that are managed and not compacted. Segments go from
+ * the oldest on that lie below the log start, are too much for retention.bytes or too old for retention.ms. Their files are
+ * renamed now and removed after file.delete.delay.ms; who reads them goes on. With KLOG_DRY_RUN nothing goes.
+ *
+ * A topic is managed if it was given a configuration, or klog made the log since the manager was opened. A log that is named
+ * is taken whether it is managed or not.
+ *
+ * Thread class T0, cost class C3. out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_retain(klog_manager manager,
+                        klog_log only,
+                        uint32_t flags,
+                        klog_retain_result *out,
+                        klog_error *err);
+
+/**
+ * Deletes a log: it is gone for every call when this returns, and another one may be made under its name. Reads that run
+ * go on; handles answer KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION. Its files are removed after the default file.delete.delay.ms,
+ * by klog_tick, or by the manager that opens the directory next.
+ *
+ * Thread class T2, cost class C3. flags is 0; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_log_delete(klog_log log,
+                            uint32_t flags,
+                            klog_error *err);
+
+/**
+ * Runs what is due: retention, flushes by time, checkpoints, removal of files and logs, expiry of producers, under the keys
+ * and with the periods that Kafka has. With KLOG_OPEN_MANUAL_CLOCK the manager's clock is set to now_ms first, if that is
+ * not -1; else now_ms must be -1. budget_us must be 0: all that is due is done.
+ *
+ * Thread class T0, cost class C3. out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_tick(klog_manager manager,
+                      int64_t now_ms,
+                      int64_t budget_us,
+                      klog_tick_result *out,
+                      klog_error *err);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -223,3 +223,86 @@ fn what_lies_behind_a_torn_segment_never_comes_back_whatever_crashes_come() {
     println!("power_cuts: {crashes} crashes while a torn segment was recovered");
     assert!(crashes >= 3000, "too little is covered");
 }
+
+#[test]
+fn a_split_of_a_segment_is_finished_or_undone_whatever_crashes_come() {
+    let config = crash::config(&[]);
+    let far = 3_000_000_000;
+    let offsets: Vec<i64> = (0..5).chain(far..far + 5).collect();
+    let disk = SimFs::new();
+    let dir = format!("{}/a-0", crash::DIR);
+    klog::io::create_dir_all(&disk, dir.as_ref()).unwrap();
+    write_segment(&disk, 0, "", &offsets, "old", false);
+    disk.sync_all();
+    let expected: Vec<_> = offsets
+        .iter()
+        .map(|&offset| (offset, "old".to_owned()))
+        .collect();
+    disk.record_moments();
+    assert_eq!(values_in(&disk, &config), expected);
+    let moments = disk.take_moments();
+    assert!(moments.len() > 20, "{}", moments.len());
+    for (i, moment) in moments.iter().enumerate() {
+        assert_eq!(
+            values_in(&moment.after_kill(), &config),
+            expected,
+            "kill at moment {i}"
+        );
+        for seed in 0..50 {
+            let again = moment.after_power_cut(seed);
+            assert_eq!(
+                values_in(&again, &config),
+                expected,
+                "power cut {seed} at moment {i}"
+            );
+            let third = again.after_power_cut(seed + 1);
+            assert_eq!(
+                values_in(&third, &config),
+                expected,
+                "power cut {seed} at moment {i}, and another"
+            );
+        }
+    }
+}
+
+/// Half of a recovery is not done twice: what was recovered is durable, and the next load begins behind it (D90).
+#[test]
+fn d90_a_recovery_that_was_interrupted_goes_on() {
+    let config = crash::config(&[]);
+    let disk = SimFs::new();
+    let dir = format!("{}/a-0", crash::DIR);
+    klog::io::create_dir_all(&disk, dir.as_ref()).unwrap();
+    let value = "a long value ".repeat(800);
+    for base in (0..1000).step_by(100) {
+        let offsets: Vec<i64> = (base..base + 100).collect();
+        write_segment(&disk, base, "", &offsets, &value, false);
+    }
+    disk.sync_all();
+    let before = disk.counts().bytes_read;
+    disk.record_moments();
+    let clock = Arc::new(ManualClock::new(TimestampMs(T)));
+    let manager = crash::open(&disk, &clock, &config).unwrap();
+    let whole = disk.counts().bytes_read - before;
+    assert_eq!(manager.open_counts().segments_recovered, 10);
+    manager.abandon();
+    let moments = disk.take_moments();
+    let mut half = None;
+    for (i, moment) in moments.iter().enumerate() {
+        let again = moment.after_power_cut(1);
+        let before = again.counts().bytes_read;
+        let manager = crash::open(&again, &clock, &config).unwrap();
+        let read = again.counts().bytes_read - before;
+        let recovered = manager.open_counts().segments_recovered;
+        let end = manager.log(&crash::partition("a")).unwrap().end_offset();
+        assert_eq!(end, Offset(1000), "moment {i}");
+        manager.abandon();
+        if recovered == 5 {
+            half.get_or_insert((i, read));
+        }
+    }
+    let (moment, read) = half.expect("some moment lies in the middle");
+    println!(
+        "crashed_loads: {whole} bytes read by a whole recovery, {read} after one that ended at moment {moment}"
+    );
+    assert!(read * 10 <= whole * 6, "{read} of {whole}");
+}

@@ -10,12 +10,14 @@
 mod support;
 
 use klog::error::ErrorKind;
+use klog::format::builder::BatchOptions;
 use klog::log::{Finding, FindingKind};
 use klog::manager::Manager;
+use klog::types::{LeaderEpoch, Offset};
 
 use support::engine::{
-    Home, NOW, append, append_in_epoch, epochs, fill, five, offsets, read, rec, scan, segments, t0,
-    v2,
+    Home, NOW, append, append_in_epoch, batch, epochs, fill, five, offsets, read, rec, scan,
+    segments, t0, v2,
 };
 
 fn report_of(manager: &Manager, kind: FindingKind) -> Vec<String> {
@@ -363,4 +365,81 @@ fn log_md_14_14_offsets_out_of_order_end_the_log_in_front_of_them() {
             manager.close().unwrap();
         }
     }
+}
+
+/// Four batches of five records, the last two three billion offsets further on.
+fn overflowing() -> Vec<u8> {
+    [0, 5, 3_000_000_000, 3_000_000_005]
+        .into_iter()
+        .flat_map(|base| {
+            let options = BatchOptions {
+                base_offset: Offset(base),
+                leader_epoch: LeaderEpoch(0),
+                ..BatchOptions::default()
+            };
+            batch(&five(1000), &options)
+        })
+        .collect()
+}
+
+#[test]
+fn log_md_14_12_a_segment_with_offsets_too_far_apart_is_split() {
+    let expected: Vec<i64> = (0..10).chain(3_000_000_000..3_000_000_010).collect();
+    for (is_clean, tail) in [(false, &[][..]), (true, &[]), (false, &[7; 40])] {
+        let home = Home::new();
+        let manager = home.open();
+        t0(&manager);
+        manager.close().unwrap();
+        home.write("0.log", [&overflowing(), tail].concat());
+        home.remove("0.index");
+        let manager = if is_clean {
+            home.open()
+        } else {
+            home.open_unclean(0)
+        };
+        let log = t0(&manager);
+        assert_eq!(
+            segments(&log),
+            [(0, 232), (3_000_000_000, 232)],
+            "clean {is_clean}"
+        );
+        assert_eq!(
+            (log.end_offset().0, offsets(&log, 0)),
+            (3_000_000_010, expected.clone())
+        );
+        let told = manager
+            .report()
+            .iter()
+            .any(|finding| finding.text.contains("split segment 0"));
+        assert!(told, "{:?}", manager.report());
+        manager.close().unwrap();
+        let manager = home.open();
+        assert_eq!(offsets(&t0(&manager), 0), expected);
+        append(&t0(&manager), &[rec(NOW, "k", "v")]);
+        assert_eq!(manager.report(), []);
+    }
+}
+
+/// D47: Kafka leaves the old segment beside the new ones.
+#[test]
+fn d47_the_old_segment_goes_also_when_no_new_one_has_its_base() {
+    let home = Home::new();
+    let manager = home.open();
+    t0(&manager);
+    manager.close().unwrap();
+    let bytes = overflowing();
+    // Without its first two batches the file begins far above its base.
+    let shifted = [&bytes[232..348], &v2(6_000_000_000, &[("k", "v")])[..]].concat();
+    home.write("0.log", shifted);
+    home.remove("0.index");
+    let log = t0(&home.open_unclean(0));
+    assert_eq!(
+        segments(&log)
+            .iter()
+            .map(|(base, _)| *base)
+            .collect::<Vec<_>>(),
+        [3_000_000_000, 6_000_000_000]
+    );
+    assert!(!home.has("0.log"));
+    assert_eq!(offsets(&log, log.start_offset().0).len(), 6);
 }

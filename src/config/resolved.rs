@@ -67,6 +67,11 @@ impl Resolved {
         self.topics.get(topic).unwrap_or(&self.default_log_config)
     }
 
+    /// The configuration of topics about which nothing was said.
+    pub fn default_log_config(&self) -> &Arc<LogConfig> {
+        &self.default_log_config
+    }
+
     /// The topics that were given a configuration, by name.
     pub fn topics(&self) -> impl Iterator<Item = &str> {
         self.topics.keys().map(String::as_str)

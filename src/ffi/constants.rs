@@ -28,6 +28,9 @@ pub const KLOG_LOG_HAS_TOPIC_ID: u32 = 2;
 /// In klog_log_options.flags: the caller moves the log's high watermark, with klog_high_watermark_set.
 pub const KLOG_LOG_MANUAL_HW: u32 = 4;
 
+/// Flag of klog_retain: what would go is counted, nothing goes.
+pub const KLOG_DRY_RUN: u32 = 1;
+
 /// Append origin: a client; offsets are assigned.
 pub const KLOG_ORIGIN_CLIENT: u32 = 0;
 /// Append origin: a follower; offsets are kept.

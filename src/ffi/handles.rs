@@ -44,8 +44,8 @@ pub(crate) enum Object {
 pub(crate) struct OpenManager {
     pub(crate) manager: Arc<Manager>,
     pub(crate) poison: Arc<AtomicBool>,
-    /// The clock with KLOG_OPEN_MANUAL_CLOCK. Kept for setting it.
-    pub(crate) _clock: Option<Arc<crate::io::ManualClock>>,
+    /// The clock with KLOG_OPEN_MANUAL_CLOCK. klog_tick sets it.
+    pub(crate) clock: Option<Arc<crate::io::ManualClock>>,
 }
 
 pub(crate) struct OpenLog {

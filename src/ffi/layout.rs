@@ -73,6 +73,8 @@ layout! {
     }
     klog_timestamp_offset { struct_size, flags, timestamp_ms, offset, leader_epoch, reserved0 }
     klog_epoch_offset { struct_size, leader_epoch, end_offset }
+    klog_retain_result { struct_size, flags, segments_deleted, bytes_deleted, log_start_offset, reserved }
+    klog_tick_result { struct_size, tasks_run, next_due_ms, reserved }
     klog_aborted_txn { producer_id, first_offset, last_offset, last_stable_offset }
 }
 
@@ -129,6 +131,8 @@ mod tests {
             ("klog_timestamp_offset", 32),
             ("klog_epoch_offset", 16),
             ("klog_aborted_txn", 32),
+            ("klog_retain_result", 64),
+            ("klog_tick_result", 32),
             ("klog_log", 8),
         ] {
             assert_eq!(of(name), bytes, "{name}");

@@ -103,7 +103,7 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     Ok(OpenManager {
         manager: Arc::new(manager),
         poison: Arc::new(AtomicBool::new(false)),
-        _clock: clock,
+        clock,
     })
 }
 
@@ -202,10 +202,7 @@ fn list(manager: &Manager) -> String {
             let id = log
                 .topic_id()
                 .map_or_else(|| "-".to_owned(), |id| id.to_string());
-            let managed = manager
-                .config()
-                .overrides_for(&log.partition().topic)
-                .is_some();
+            let managed = manager.is_managed(log);
             (
                 log.partition().clone(),
                 log.dir().to_path_buf(),

@@ -23,6 +23,7 @@ pub(crate) mod guard;
 pub(crate) mod handles;
 pub mod layout;
 pub mod log;
+pub mod maintain;
 pub mod manager;
 pub mod offsets;
 pub mod read;

@@ -11,7 +11,7 @@ use super::guard::guard;
 use super::handles::{self, Access};
 use super::types::{klog_error, klog_log, klog_read_options, klog_read_result, klog_status};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{FirstBatch, Log, ReadCut, ReadOptions};
+use crate::log::{FirstBatch, Isolation, Log, ReadCut, ReadOptions};
 use crate::types::{Offset, to_usize};
 
 /// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
@@ -40,30 +40,34 @@ pub extern "C" fn klog_read(
         check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
-            let read = open.log.read(
-                Offset(start_offset),
-                buffer,
-                &ReadOptions {
-                    max_bytes: match options.max_bytes {
-                        0 if options.flags & KLOG_READ_SLICE == 0 => usize::MAX,
-                        limit => to_usize(limit),
-                    },
-                    first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
-                        FirstBatch::Always
-                    } else {
-                        FirstBatch::IfItFits
-                    },
-                    isolation: isolation(options.isolation)?,
-                    cut: if options.flags & KLOG_READ_SLICE == 0 {
-                        ReadCut::BehindBatch
-                    } else {
-                        ReadCut::AtMaxBytes
-                    },
+            let wanted = ReadOptions {
+                max_bytes: match options.max_bytes {
+                    0 if options.flags & KLOG_READ_SLICE == 0 => usize::MAX,
+                    limit => to_usize(limit),
                 },
-            );
+                first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
+                    FirstBatch::Always
+                } else {
+                    FirstBatch::IfItFits
+                },
+                isolation: isolation(options.isolation)?,
+                cut: if options.flags & KLOG_READ_SLICE == 0 {
+                    ReadCut::BehindBatch
+                } else {
+                    ReadCut::AtMaxBytes
+                },
+            };
+            let start = Offset(start_offset);
+            let read = if wanted.isolation == Isolation::TxnCommitted {
+                open.log.read_committed(start, buffer, &wanted)
+            } else {
+                open.log
+                    .read(start, buffer, &wanted)
+                    .map(|read| (read, Vec::new()))
+            };
             let mut answer = offsets_of(&open.log, start_offset);
             match read {
-                Ok(read) => {
+                Ok((read, aborted)) => {
                     answer.bytes = read.bytes as u64;
                     answer.batches = read.batches;
                     answer.first_offset = read.first_offset.0;
@@ -73,12 +77,7 @@ pub extern "C" fn klog_read(
                     answer.high_watermark = read.high_watermark.0;
                     answer.last_stable_offset = read.last_stable_offset.0;
                     answer.aborted_upto = read.aborted_upto.0;
-                    if read.aborted_upto.0 > start_offset {
-                        let aborted = open
-                            .log
-                            .aborted_txns(Offset(start_offset), read.aborted_upto)?;
-                        answer.aborted_txns = u32::try_from(aborted.len()).unwrap_or(u32::MAX);
-                    }
+                    answer.aborted_txns = u32::try_from(aborted.len()).unwrap_or(u32::MAX);
                     answer.segment_base_offset = read.segment_base_offset.0;
                     answer.position = read.position;
                     answer.flags = if read.is_first_larger {

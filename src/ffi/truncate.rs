@@ -1,20 +1,10 @@
 //! Cutting logs.
 
-use std::sync::Arc;
-
 use super::guard::guard;
-use super::handles::{self, Access, OpenLog};
+use super::handles::{self, Access};
+use super::maintain::manager_of;
 use super::types::{klog_error, klog_log, klog_status};
-use crate::error::{Error, ErrorKind, Result};
-use crate::manager::Manager;
 use crate::types::Offset;
-
-fn manager_of(open: &OpenLog) -> Result<Arc<Manager>> {
-    open.log.check_open()?;
-    open.manager
-        .upgrade()
-        .ok_or_else(|| Error::new(ErrorKind::Closed, "the manager of the log is closed"))
-}
 
 /// Cuts the log at offset, durably: offset is the next one to be assigned then. The whole batch that holds it goes, so that
 /// offsets below it may be missing. High watermark, recovery point and log start come down with it if they lie above.

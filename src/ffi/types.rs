@@ -429,3 +429,35 @@ pub struct klog_aborted_txn {
     /// The last stable offset when it ended: all transactions that began below had ended then.
     pub last_stable_offset: i64,
 }
+
+/// What retention took.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_retain_result {
+    /// In: sizeof(klog_retain_result).
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Segments that are gone, or would be.
+    pub segments_deleted: u64,
+    /// Bytes of their records.
+    pub bytes_deleted: u64,
+    /// Where the log starts now, or would; -1 for a pass over all logs.
+    pub log_start_offset: i64,
+    /// 0.
+    pub reserved: [u64; 4],
+}
+
+/// What a tick did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_tick_result {
+    /// In: sizeof(klog_tick_result).
+    pub struct_size: u32,
+    /// How many tasks were run.
+    pub tasks_run: u32,
+    /// When the next one is due, in ms since 1970.
+    pub next_due_ms: i64,
+    /// 0.
+    pub reserved: [u64; 2],
+}

@@ -1,7 +1,9 @@
 //! Names of files and directories. Implements records.md 11.6, 11.9-11.11, manager.md 2.6, 2.7, log.md 8.1.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 
+use super::uuid::Uuid;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::{Offset, TopicPartition};
 
@@ -9,6 +11,8 @@ use crate::types::{Offset, TopicPartition};
 const OFFSET_DIGITS: usize = 20;
 /// The longest name of a topic.
 pub const MAX_TOPIC_CHARS: usize = 249;
+/// Longest name of a directory, in bytes.
+const MAX_NAME_BYTES: usize = 255;
 /// The topic of KRaft's own log, which no log manager touches.
 pub const CLUSTER_METADATA_TOPIC: &str = "__cluster_metadata";
 /// A directory of tiered storage, which no log manager touches.
@@ -200,6 +204,23 @@ pub fn classify_dir(name: &OsStr) -> DirKind {
     }
 }
 
+/// The name of a log's directory that is marked, as in `delete`: the partition, an id, the mark. A long topic is cut so that
+/// the name stays a possible one (manager.md 8.3).
+#[must_use]
+pub fn marked_dir_name(partition: &TopicPartition, id: Uuid, mark: &str) -> String {
+    let mut hex = String::with_capacity(32);
+    for byte in id.0 {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    let rest = format!("-{}.{hex}-{mark}", partition.partition);
+    let room = MAX_NAME_BYTES.saturating_sub(rest.len());
+    let topic: &str = &partition.topic;
+    let topic = topic
+        .get(..topic.floor_char_boundary(room))
+        .unwrap_or(topic);
+    format!("{topic}{rest}")
+}
+
 /// The name in front of the last dot, if the whole is `x-y.z-suffix` without blanks.
 fn unmarked_name(name: &str) -> Option<&str> {
     if name.chars().any(char::is_whitespace) {
@@ -267,6 +288,17 @@ mod tests {
 
     fn log(topic: &str, partition: i32) -> DirKind {
         DirKind::Log(TopicPartition::new(topic, partition))
+    }
+
+    #[test]
+    fn manager_md_8_3_marked_names_have_255_characters_at_most() {
+        let id = Uuid([0xab; 16]);
+        let name = |topic: &str| marked_dir_name(&TopicPartition::new(topic, 12), id, "delete");
+        assert_eq!(name("a.b"), format!("a.b-12.{}-delete", "ab".repeat(16)));
+        let long = name(&"t".repeat(249));
+        assert_eq!(long.len(), 255);
+        assert!(long.starts_with("ttt") && long.ends_with("-delete"));
+        assert_eq!(classify_dir(OsStr::new(&long)), DirKind::Delete);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, EntryKind, FileSystem, ManualClock, OverlayFs};
 use crate::log::{Finding, FindingKind, Log};
-use crate::manager::{FailedLog, Manager, ManagerOptions};
+use crate::manager::{FailedLog, Manager, ManagerOptions, Pass, Retained};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// How often a directory is looked at whose files go away meanwhile.
@@ -120,6 +120,27 @@ pub fn ask_log<T>(
     let mut findings = look.findings();
     findings.retain(|finding| finding.partition.as_ref().is_none_or(|p| p == partition));
     Ok((answer, findings))
+}
+
+/// What retention would take of each managed log of a directory at a time, or of one log; and what loading found. Nothing is
+/// written, no lock is taken.
+pub fn dry_retain(
+    base: &Arc<dyn FileSystem>,
+    dir: &Path,
+    only: Option<&TopicPartition>,
+    config: &Arc<Resolved>,
+    now: TimestampMs,
+) -> Result<(Vec<Retained>, Vec<Finding>)> {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(now));
+    let look = Look::at(base, &clock, dir, config)?;
+    let done = match only {
+        Some(partition) => vec![
+            look.manager
+                .retain(&look.manager.log(partition)?, Pass::Apply)?,
+        ],
+        None => look.manager.retain_all(Pass::Apply)?,
+    };
+    Ok((done, look.findings()))
 }
 
 /// Whether a log could not be loaded because its files are gone.

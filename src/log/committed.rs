@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Log;
 use super::end::LogEnd;
 use super::segments::SegmentList;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::Batch;
 use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
@@ -81,26 +81,46 @@ impl Aborted {
     }
 }
 
+/// The aborted transactions that overlap `[from, upto)`, in the order of the indexes.
+pub(super) fn overlapping(
+    segments: &SegmentList,
+    from: Offset,
+    upto: Offset,
+) -> Result<Vec<AbortedTxn>> {
+    let mut found = Vec::new();
+    for segment in segments.from_floor(from) {
+        for txn in segment.aborted_txns()?.iter() {
+            if txn.last_offset >= from && txn.first_offset < upto {
+                found.push(*txn);
+            }
+            // All transactions that began below had ended when this one did.
+            if txn.last_stable_offset >= upto {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(found)
+}
+
 impl Log {
     /// The aborted transactions that overlap `[from, upto)`: what a reader that got batches up to `upto`
     /// ([`super::ReadResult::aborted_upto`]) from `from` on leaves out. In the order of the index; entries from above what was
-    /// read may be among them.
+    /// read may be among them. OFFSET_OUT_OF_RANGE if the segment that held `from` is gone, and with it part of the answer;
+    /// [`Log::read_committed`] never meets that.
     pub fn aborted_txns(&self, from: Offset, upto: Offset) -> Result<Vec<AbortedTxn>> {
         self.check_open()?;
-        let from = from.max(self.start_offset());
-        let mut found = Vec::new();
         let segments = self.segments();
-        for segment in segments.from_floor(from) {
-            for txn in segment.aborted_txns()?.iter() {
-                if txn.last_offset >= from && txn.first_offset < upto {
-                    found.push(*txn);
-                }
-                // All transactions that began below had ended when this one did.
-                if txn.last_stable_offset >= upto {
-                    return Ok(found);
-                }
-            }
+        if segments.floor(from).is_none() && from < upto {
+            return Err(Error::new(
+                ErrorKind::OffsetOutOfRange,
+                format!(
+                    "the log {} has no segment any more that held the offset {from}",
+                    self.partition
+                ),
+            )
+            .in_partition(self.partition.partition)
+            .at_offset(from));
         }
-        Ok(found)
+        overlapping(&segments, from, upto)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Log;
 use super::committed::Aborted;
-use super::read::{FirstBatch, Isolation, ReadOptions};
+use super::read::{FirstBatch, Isolation, ReadOptions, ReadResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::decoder::RecordDecoder;
@@ -247,23 +247,30 @@ impl Cursor {
             isolation: self.options.isolation,
             ..ReadOptions::default()
         };
-        let from = self.next;
-        let read = match self.log.read(self.next, &mut self.buffer, &options) {
+        let read = match self.read_into_buffer(&options) {
             Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
                 self.grow_buffer(e.position().map_or(0, to_usize))?;
-                self.log.read(self.next, &mut self.buffer, &options)?
+                self.read_into_buffer(&options)?
             }
             other => other?,
         };
-        if self.options.isolation == Isolation::TxnCommitted {
-            self.aborted = Aborted::new(self.log.aborted_txns(from, read.aborted_upto)?);
-        }
         self.filled = read.bytes;
         self.batch_at = 0;
         if read.bytes == 0 {
             self.next = self.next.max(read.next_offset);
         }
         Ok(read.bytes > 0)
+    }
+
+    fn read_into_buffer(&mut self, options: &ReadOptions) -> Result<ReadResult> {
+        if options.isolation != Isolation::TxnCommitted {
+            return self.log.read(self.next, &mut self.buffer, options);
+        }
+        let (read, aborted) = self
+            .log
+            .read_committed(self.next, &mut self.buffer, options)?;
+        self.aborted = Aborted::new(aborted);
+        Ok(read)
     }
 
     fn grow_buffer(&mut self, bytes: usize) -> Result<()> {

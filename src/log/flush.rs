@@ -47,6 +47,16 @@ impl Log {
         self.flush_below(upto, Reach::Exactly)
     }
 
+    /// Makes everything durable if the last flush that found something was `flush.ms` ago: the task `kafka-log-flusher`.
+    pub fn flush_if_due(&self) -> Result<()> {
+        self.check_open()?;
+        let last = self.last_flush.load(Ordering::SeqCst);
+        if self.clock.now().0.saturating_sub(last) < self.config().flush_ms {
+            return Ok(());
+        }
+        self.flush()
+    }
+
     /// Makes durable what was appended below `upto`, and what others appended meanwhile; also when the log was closed
     /// since.
     pub(super) fn flush_appended(&self, upto: Offset) -> Result<()> {
@@ -120,7 +130,9 @@ impl Log {
     }
 
     fn raise_recovery_point(&self, to: Offset) {
-        self.recovery_point.fetch_max(to.0, Ordering::SeqCst);
+        if self.recovery_point.fetch_max(to.0, Ordering::SeqCst) < to.0 {
+            self.last_flush.store(self.clock.now().0, Ordering::SeqCst);
+        }
     }
 
     /// Makes durable what a roll made beside the active segment's bytes, under the flush lock.

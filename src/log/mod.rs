@@ -25,6 +25,8 @@ mod lookup;
 mod producer_log;
 mod read;
 mod report;
+mod retention;
+mod retired;
 mod roll;
 mod segments;
 mod staging;
@@ -55,11 +57,12 @@ pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
 pub use health::DirHealth;
 pub use info::LogInfo;
-pub use load::LoadOptions;
+pub use load::{LoadOptions, RecoveryProgress};
 pub use lookup::TimeTarget;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
+pub use retention::{Deleted, Expired, RetentionInput, SegmentAge, expired_segments};
 pub use roll::{RollInput, RollReason, should_roll};
 pub use segments::SegmentList;
 pub use validation::Origin;
@@ -69,6 +72,7 @@ use end::PublishedEnd;
 use epoch_file::EpochFile;
 use lock_order::{Level, Locked};
 use producer_log::ProducerLog;
+use retired::Retired;
 use roll::PendingRoll;
 
 /// Where a log lives and what it shares with the others.
@@ -101,10 +105,13 @@ pub struct Log {
     cuts: AtomicU64,
     start: AtomicI64,
     recovery_point: AtomicI64,
+    /// When the recovery point last rose, or the log was opened.
+    last_flush: AtomicI64,
     state: AtomicU8,
     topic_id: Mutex<Option<Uuid>>,
     writer: Mutex<Writer>,
     flush: Mutex<()>,
+    retired: Mutex<Retired>,
 }
 
 /// What only the holder of the append lock touches.
@@ -131,6 +138,8 @@ struct Writer {
 /// A log is open until it is closed; then every call answers CLOSED.
 const OPEN: u8 = 0;
 const CLOSED: u8 = 1;
+/// Its partition was deleted: it is gone for every call.
+const DELETED: u8 = 2;
 
 impl Log {
     /// Opens the log of a directory, which exists, with everything that loading has to put in order.
@@ -155,6 +164,7 @@ impl Log {
             .transactions
             .on_high_watermark(high_watermark);
         let watermarks = watermark::of(&producers, high_watermark, loaded.log_start);
+        let opened_at = place.clock.now().0;
         let writer = Writer {
             active: loaded.writer,
             end: loaded.end,
@@ -180,10 +190,12 @@ impl Log {
             cuts: AtomicU64::new(0),
             start: AtomicI64::new(loaded.log_start.0),
             recovery_point: AtomicI64::new(loaded.recovery_point.0),
+            last_flush: AtomicI64::new(opened_at),
             state: AtomicU8::new(OPEN),
             topic_id: Mutex::new(loaded.topic_id),
             writer: Mutex::new(writer),
             flush: Mutex::new(()),
+            retired: Mutex::new(Retired::default()),
         };
         Ok((log, loaded.notes))
     }
@@ -266,16 +278,25 @@ impl Log {
         }
     }
 
-    /// CLOSED once the log, or its manager, was closed.
+    /// CLOSED once the log, or its manager, was closed; UNKNOWN_TOPIC_OR_PARTITION once the log was deleted.
     pub fn check_open(&self) -> Result<()> {
-        if self.state.load(Ordering::SeqCst) == OPEN {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Closed,
-            format!("the log {} is closed", self.partition),
+        let (kind, what) = match self.state.load(Ordering::SeqCst) {
+            OPEN => return Ok(()),
+            DELETED => (ErrorKind::UnknownTopicOrPartition, "was deleted"),
+            _ => (ErrorKind::Closed, "is closed"),
+        };
+        Err(
+            Error::new(kind, format!("the log {} {what}", self.partition))
+                .in_partition(self.partition.partition),
         )
-        .in_partition(self.partition.partition))
+    }
+
+    /// Lets every call answer that the log is gone. What runs under its locks ends first; nothing of its directory is
+    /// touched from here on.
+    pub fn mark_deleted(&self) {
+        let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        let _writer = self.lock_writer();
+        self.state.store(DELETED, Ordering::SeqCst);
     }
 
     /// Takes the append lock.

@@ -8,6 +8,7 @@ use super::segments::SegmentList;
 use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
+use crate::format::txn_index::AbortedTxn;
 use crate::segment::{BatchPosition, Segment};
 use crate::types::{Offset, to_usize};
 
@@ -111,12 +112,43 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
+        self.read_consistently(|| self.read_once(start, buffer, options, None))
+    }
+
+    /// As [`Self::read`] with [`Isolation::TxnCommitted`], and gives the aborted transactions that overlap what was read: of
+    /// the same moment, so that no aborted record is taken for a committed one.
+    pub fn read_committed(
+        &self,
+        start: Offset,
+        buffer: &mut [u8],
+        options: &ReadOptions,
+    ) -> Result<(ReadResult, Vec<AbortedTxn>)> {
+        let options = ReadOptions {
+            isolation: Isolation::TxnCommitted,
+            ..*options
+        };
+        let mut aborted = Vec::new();
+        let read = self.read_consistently(|| {
+            aborted.clear();
+            self.read_once(start, buffer, &options, Some(&mut aborted))
+        })?;
+        Ok((read, aborted))
+    }
+
+    /// Reads until nothing was cut off meanwhile: what was read may be from before and after a cut, and after one it is no
+    /// wonder that bytes are missing. Nor that a file is that retention took.
+    fn read_consistently(
+        &self,
+        mut read: impl FnMut() -> Result<ReadResult>,
+    ) -> Result<ReadResult> {
         loop {
             let cuts = self.cuts.load(Ordering::SeqCst);
-            let read = self.read_once(start, buffer, options);
-            // What was read may be from before and after a cut; and after one it is no wonder that bytes are missing.
-            if self.cuts.load(Ordering::SeqCst) == cuts {
-                return read;
+            let list = self.segments();
+            let answer = read();
+            let has_vanished = matches!(&answer, Err(e) if e.is_not_found())
+                && !Arc::ptr_eq(&list, &self.segments());
+            if self.cuts.load(Ordering::SeqCst) == cuts && !has_vanished {
+                return answer;
             }
         }
     }
@@ -126,6 +158,7 @@ impl Log {
         start: Offset,
         buffer: &mut [u8],
         options: &ReadOptions,
+        aborted: Option<&mut Vec<AbortedTxn>>,
     ) -> Result<ReadResult> {
         self.check_open()?;
         let (end, watermarks) = self.end.load_all();
@@ -191,6 +224,9 @@ impl Log {
             if is_committed {
                 let behind = found.position + found.bytes as u64;
                 found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
+                if let Some(aborted) = aborted {
+                    *aborted = committed::overlapping(&segments, start, found.aborted_upto)?;
+                }
             }
             return Ok(found);
         }

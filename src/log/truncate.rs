@@ -15,9 +15,9 @@ use super::report::LoadNotes;
 use super::roll::{PendingRoll, draw_jitter_ms};
 use super::{Log, SegmentList, Writer};
 use crate::error::{Error, Result};
-use crate::format::names::{FileState, SegmentFileKind};
+use crate::format::names::SegmentFileKind;
 use crate::io::remove_file_if_exists;
-use crate::segment::{Segment, path_of, rename_files};
+use crate::segment::{Segment, path_of};
 use crate::types::Offset;
 
 impl Log {
@@ -118,15 +118,7 @@ impl Log {
     /// Puts segments out of use, the last one first, with the snapshots at their bases.
     fn retire(&self, writer: &mut Writer, segments: &[Arc<Segment>]) -> Result<()> {
         for segment in segments.iter().rev() {
-            let base = segment.base_offset();
-            rename_files(
-                &*self.fs,
-                &self.dir,
-                base,
-                FileState::Live,
-                FileState::Deleted,
-            )?;
-            writer.producers.retire(base)?;
+            self.retire_segment(writer, segment)?;
             // The next one down must not go before this one is gone.
             self.fs.sync_dir(&self.dir)?;
         }

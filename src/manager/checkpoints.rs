@@ -56,6 +56,11 @@ impl Checkpoints {
         offset_of(&self.recovery_points, partition)
     }
 
+    /// The recovery points as they were read.
+    pub(super) fn recovery_points(&self) -> &Offsets {
+        &self.recovery_points
+    }
+
     pub(super) fn log_start(&self, partition: &TopicPartition) -> Offset {
         offset_of(&self.log_starts, partition)
     }

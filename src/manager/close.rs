@@ -122,11 +122,23 @@ impl Manager {
     /// Writes the checkpoints of every directory now.
     pub fn checkpoint(&self) -> Result<()> {
         self.check_open()?;
-        let logs = self.logs();
-        for dir in self.dirs.iter().filter(|dir| dir.is_online()) {
-            let here: Vec<&Arc<Log>> = logs.iter().filter(|log| dir.holds(log)).collect();
-            self.write_checkpoints(dir, &here)?;
+        self.dirs
+            .iter()
+            .filter(|dir| dir.is_online())
+            .try_for_each(|dir| self.checkpoint_dir(dir))
+    }
+
+    /// Writes the checkpoints of the directory that a log lies in.
+    pub(super) fn checkpoint_dir_of(&self, log: &Log) -> Result<()> {
+        match self.dir_of(log) {
+            Some(dir) => self.checkpoint_dir(dir),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    pub(super) fn checkpoint_dir(&self, dir: &LogDir) -> Result<()> {
+        let logs = self.logs();
+        let here: Vec<&Arc<Log>> = logs.iter().filter(|log| dir.holds(log)).collect();
+        self.write_checkpoints(dir, &here)
     }
 }

@@ -58,6 +58,7 @@ impl Manager {
         let dir = self.choose_dir(options, logs.values())?;
         let log = Arc::new(self.create_in(dir, partition, options)?);
         logs.insert(partition.clone(), Arc::clone(&log));
+        self.made.lock().insert(partition.clone());
         Ok(log)
     }
 
@@ -146,6 +147,7 @@ impl Manager {
             } else {
                 HighWatermark::FollowsEnd
             },
+            progress: None,
         };
         Ok(Log::open(place, &load).map_err(judge)?.0)
     }

@@ -13,16 +13,20 @@
 mod checkpoints;
 mod close;
 mod create;
+mod delete;
 mod dirs;
 mod open;
+mod progress;
+mod retain;
+mod tasks;
 mod truncate;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
@@ -32,8 +36,12 @@ use crate::log::{DirHealth, Finding, Log};
 use crate::types::TopicPartition;
 
 pub use create::CreateOptions;
+use delete::Deletions;
 use dirs::LogDir;
 pub use dirs::MissingDir;
+pub use retain::{Pass, Retained};
+use tasks::Schedule;
+pub use tasks::{Task, TickResult};
 
 /// How a manager is opened.
 #[derive(Clone, Debug)]
@@ -98,6 +106,10 @@ pub struct Manager {
     report: Vec<Finding>,
     counts: OpenCounts,
     closed: AtomicBool,
+    /// The logs that were made since the opening.
+    made: Mutex<BTreeSet<TopicPartition>>,
+    deletions: Mutex<Deletions>,
+    schedule: Mutex<Schedule>,
 }
 
 /// A log that could not be opened; its directory is as it was.

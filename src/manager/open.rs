@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use super::checkpoints::Checkpoints;
+use super::delete::Deletions;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
+use super::progress::{DirProgress, LogProgress};
+use super::tasks::Schedule;
 use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
@@ -46,13 +49,14 @@ impl Manager {
         }
         let mut dirs = open_dirs(&options, &mut report)?;
         let mut jobs = Vec::new();
+        let mut deletions = Deletions::default();
         let mut failed = Vec::new();
         for (index, dir) in dirs
             .iter_mut()
             .enumerate()
             .filter(|(_, dir)| dir.is_online())
         {
-            match plan_dir(&options, index, dir, &mut report) {
+            match plan_dir(&options, index, dir, &mut deletions, &mut report) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
             }
@@ -113,6 +117,7 @@ impl Manager {
             dir.has_failed_logs = !unserved.is_empty();
             dir.checkpoints.keep_only(&unserved);
         }
+        let schedule = Schedule::new(&options.config.broker, options.clock.now());
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
         Ok(Self {
             fs: options.fs,
@@ -127,6 +132,9 @@ impl Manager {
             report,
             counts,
             closed: AtomicBool::new(false),
+            made: Mutex::default(),
+            deletions: Mutex::new(deletions),
+            schedule: Mutex::new(schedule),
         })
     }
 }
@@ -136,6 +144,7 @@ fn plan_dir(
     options: &ManagerOptions,
     index: usize,
     dir: &mut LogDir,
+    deletions: &mut Deletions,
     report: &mut Vec<Finding>,
 ) -> Result<Vec<Job>> {
     let fs = &*options.fs;
@@ -172,11 +181,10 @@ fn plan_dir(
                     ),
                 );
             }
-            DirKind::Future(_)
-            | DirKind::Delete
-            | DirKind::Stray
-            | DirKind::ClusterMetadata
-            | DirKind::Other => {}
+            DirKind::Delete => {
+                deletions.push(dir.path.join(&entry.name), options.clock.now(), dir);
+            }
+            DirKind::Future(_) | DirKind::Stray | DirKind::ClusterMetadata | DirKind::Other => {}
         }
     }
     found.sort();
@@ -193,6 +201,7 @@ fn plan_dir(
     } else {
         Shutdown::Unclean
     };
+    let progress = Arc::new(DirProgress::new(&options.fs, &dir.path, &checkpoints));
     let jobs = found.into_iter().map(|(path, partition)| Job {
         dir: index,
         path,
@@ -209,6 +218,10 @@ fn plan_dir(
                     HighWatermark::SetByCaller(checkpoints.high_watermark(&partition))
                 }
             },
+            progress: Some(Arc::new(LogProgress {
+                dir: Arc::clone(&progress),
+                partition: partition.clone(),
+            })),
         },
         partition,
     });

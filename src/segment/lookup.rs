@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::index::{IndexView, Indexes};
-use super::scan::{BatchScan, Scanned};
+use super::scan::BatchScan;
 use crate::error::Result;
-use crate::format::codec::Decompressor;
-use crate::format::legacy;
 use crate::types::Offset;
 
 /// Where a batch lies.
@@ -42,7 +40,7 @@ impl Segment {
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.last_offset >= target {
                 return Ok(Some(BatchPosition {
-                    base_offset: base_offset_of(&mut scan, &scanned)?,
+                    base_offset: scan.base_offset_of(&scanned)?,
                     last_offset: scanned.header.last_offset,
                     position: scanned.position,
                     size_bytes: scanned.header.size_bytes,
@@ -64,12 +62,4 @@ impl Segment {
         }
         Ok(next)
     }
-}
-
-/// First offset of a batch; a wrapper of an old format tells it only from inside.
-pub(super) fn base_offset_of(scan: &mut BatchScan, scanned: &Scanned) -> Result<Offset> {
-    if scanned.header.is_v2() || !scanned.header.attributes.is_compressed() {
-        return Ok(scanned.header.base_offset);
-    }
-    legacy::base_offset(&scan.bytes_of(scanned)?, &mut Decompressor::new())
 }

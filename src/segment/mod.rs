@@ -116,6 +116,14 @@ impl Segment {
         Ok(self.fs.stat(&self.path(SegmentFileKind::Log))?.modified)
     }
 
+    /// Takes into memory what readers may want of its other files, before these lose their names: who holds the segment can
+    /// read it on. Its indexes are of no use to who does not look offsets up, so that they cannot be read is no failure.
+    pub fn detach(&self) -> Result<()> {
+        self.aborted_txns()?;
+        let _ = self.with_indexes(|_| Ok(()));
+        Ok(())
+    }
+
     /// Makes its bytes and its index files durable as they are (log.md 2.24).
     pub fn sync_all(&self) -> Result<()> {
         self.file.sync()?;

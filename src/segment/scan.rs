@@ -10,6 +10,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{
     Batch, BatchHeader, HEADER_BYTES, Next, PREFIX_AND_MAGIC_BYTES, next_in_file,
 };
+use crate::format::codec::Decompressor;
+use crate::format::legacy;
 use crate::io::File;
 use crate::types::{Offset, to_usize};
 
@@ -191,6 +193,14 @@ impl BatchScan {
                 Err(e) => return Err(e),
             }
         }
+    }
+
+    /// First offset of a batch that [`Self::next_batch`] gave last; a wrapper of an old format tells it only from inside.
+    pub fn base_offset_of(&mut self, scanned: &Scanned) -> Result<Offset> {
+        if scanned.header.is_v2() || !scanned.header.attributes.is_compressed() {
+            return Ok(scanned.header.base_offset);
+        }
+        legacy::base_offset(&self.bytes_of(scanned)?, &mut Decompressor::new())
     }
 
     /// What lies behind the last whole batch, if anything does.

@@ -14,6 +14,7 @@ mod calls;
 mod arguments;
 mod data;
 mod dirs;
+mod maintenance;
 #[cfg(feature = "test-hooks")]
 mod panics;
 mod threads;

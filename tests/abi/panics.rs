@@ -7,6 +7,7 @@ use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
 use klog::ffi::log::*;
+use klog::ffi::maintain::*;
 use klog::ffi::manager::*;
 use klog::ffi::offsets::*;
 use klog::ffi::read::*;
@@ -141,6 +142,9 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_aborted_txns" => klog_aborted_txns(t, 0, 0, null_mut(), 0, null_mut(), e),
         "klog_truncate_to" => klog_truncate_to(t, 0, null_mut(), e),
         "klog_truncate_fully" => klog_truncate_fully(t, 0, -1, e),
+        "klog_retain" => klog_retain(owner, klog_log { id: 0 }, 0, null_mut(), e),
+        "klog_log_delete" => klog_log_delete(t, 0, e),
+        "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
         other => panic!("no call of {other} here"),
     });
     (status, message)

@@ -173,6 +173,30 @@ impl KafkaLog {
         );
     }
 
+    /// Appends batches as a follower does.
+    pub(crate) fn follow(&self, epoch: i32, batches: &[u8]) {
+        self.ask("follow", &[&epoch.to_string(), &hex(batches)]);
+    }
+
+    /// Deletes what has expired; how many segments.
+    pub(crate) fn retain(&self) -> i64 {
+        number_of(&self.ask("retain", &[]), "deleted")
+    }
+
+    /// Raises the log start.
+    pub(crate) fn delete_records(&self, to: i64) -> Result<String, String> {
+        referee().call(&["delete_records", &self.id, &to.to_string()])
+    }
+
+    /// Moves the high watermark; what it became.
+    pub(crate) fn set_high_watermark(&self, to: i64) -> i64 {
+        number_of(&self.ask("hw", &[&to.to_string()]), "hw")
+    }
+
+    pub(crate) fn info(&self) -> String {
+        self.ask("info", &[])
+    }
+
     pub(crate) fn roll(&self) {
         self.ask("roll", &[]);
     }

@@ -28,5 +28,6 @@ mod framings;
 mod killed;
 mod reads;
 mod recovered;
+mod retention;
 mod same_bytes;
 mod written;

@@ -47,6 +47,21 @@ pub(crate) enum Command {
     Transactions(LogArgs),
     /// Print what is known of each producer. Changes nothing.
     Producers(LogArgs),
+    /// Delete what has expired of each log whose configuration was given, and close the directory in order.
+    Retain {
+        /// Where and how.
+        #[command(flatten)]
+        dir: DirArgs,
+        /// Only this log.
+        #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+        partition: Option<TopicPartition>,
+        /// What time it is, in ms since 1970; the machine's clock without it.
+        #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
+        now_ms: Option<i64>,
+        /// Only say what would go. Changes nothing; the directory may be a live broker's.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Load every log for real, as a broker does after a crash, and close the directory in order.
     Recover(DirArgs),
 }

@@ -6,6 +6,7 @@
 mod args;
 mod config_args;
 mod progress;
+mod retain;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -57,6 +58,12 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Ls(dir) => Ok(ls(dir)?),
         Command::Dump { dir, partition } => Ok(dump_dir(dir, partition.as_ref())?),
         Command::Recover(dir) => Ok(recover(dir)?),
+        Command::Retain {
+            dir,
+            partition,
+            now_ms,
+            dry_run,
+        } => retain::retain(dir, partition.as_ref(), *now_ms, *dry_run),
         Command::Offsets { log, timestamps } => ask(log, |log| {
             timestamps.iter().map(|&ts| time_line(log, ts)).collect()
         }),

@@ -6,6 +6,7 @@
 //! and producers follow from what is there. Any error leaves the log unopened; an I/O error never cuts data.
 
 mod leftovers;
+mod split;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,12 @@ use crate::segment::{
 use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
 
+/// Hears how far a recovery has come, so that one that is interrupted need not begin again (deviations.md D90).
+pub trait RecoveryProgress: std::fmt::Debug + Send + Sync {
+    /// Everything of the log below `offset` was recovered and is durable, with the state beside it. An error ends the load.
+    fn recovered_below(&self, offset: Offset) -> Result<()>;
+}
+
 /// What is known of a log before it is loaded.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
@@ -44,6 +51,8 @@ pub struct LoadOptions {
     pub producer_expiration_ms: i64,
     /// Who moves the high watermark.
     pub high_watermark: HighWatermark,
+    /// Who keeps how far a recovery has come, if anybody.
+    pub progress: Option<Arc<dyn RecoveryProgress>>,
 }
 
 /// A log as loading found and left it.
@@ -59,12 +68,50 @@ pub(super) struct Loaded {
     pub(super) notes: LoadNotes,
 }
 
-/// Loads the log of `dir`.
+/// Loads the log of `dir`. A segment that holds offsets too far from its base is split where recovery meets it, and the load
+/// begins again (log.md 8.6).
 pub(super) fn load(
     fs: &Arc<dyn FileSystem>,
     clock: &dyn Clock,
     dir: &Arc<Path>,
     options: &LoadOptions,
+) -> Result<Loaded> {
+    let mut notes = LoadNotes::default();
+    let mut split_last = None;
+    loop {
+        let mut overflowing = None;
+        match load_once(fs, clock, dir, options, &mut overflowing) {
+            Ok(mut loaded) => {
+                notes.notes.append(&mut loaded.notes.notes);
+                loaded.notes.notes = notes.notes;
+                return Ok(loaded);
+            }
+            Err(e) if e.kind() == ErrorKind::SegmentOverflow && overflowing != split_last => {
+                let Some(base) = overflowing else {
+                    return Err(e);
+                };
+                let parts = split::split(fs, dir, base, segment_options(&options.config))?;
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                notes.note(
+                    FindingKind::Repaired,
+                    format!(
+                        "split segment {base}, which holds offsets too far from its base, at {}",
+                        parts.join(", ")
+                    ),
+                );
+                split_last = overflowing;
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+fn load_once(
+    fs: &Arc<dyn FileSystem>,
+    clock: &dyn Clock,
+    dir: &Arc<Path>,
+    options: &LoadOptions,
+    overflowing: &mut Option<Offset>,
 ) -> Result<Loaded> {
     let mut notes = LoadNotes::default();
     let topic_id = read_topic_id(&**fs, dir, &mut notes)?;
@@ -81,6 +128,7 @@ pub(super) fn load(
         notes,
         segments: Vec::new(),
         had_segments: false,
+        overflowing,
     };
     changed |= loader.open_segments()?;
     let (writer, segments) = loader.recover_log(&mut changed)?;
@@ -98,6 +146,8 @@ struct Loader<'a> {
     segments: Vec<Arc<Segment>>,
     /// Whether any segment was found that holds what the checkpointed log start leaves.
     had_segments: bool,
+    /// Told to who asked for the load: the segment that cannot be recovered before it is split.
+    overflowing: &'a mut Option<Offset>,
 }
 
 impl Loader<'_> {
@@ -196,7 +246,11 @@ impl Loader<'_> {
             epochs: self.epochs.cache_mut(),
             notes: &mut self.notes,
         };
-        let (writer, recovery) = segment.recover(&mut sink)?;
+        let (writer, recovery) = segment.recover(&mut sink).inspect_err(|e| {
+            if e.kind() == ErrorKind::SegmentOverflow {
+                *self.overflowing = Some(base);
+            }
+        })?;
         producers.take_snapshot(Durability::Synced)?;
         self.notes.segments_recovered += 1;
         self.notes.bytes_truncated += recovery.truncated_bytes;
@@ -344,6 +398,7 @@ impl Loader<'_> {
                 self.fs.sync_dir(self.dir)?;
             }
             finish_recovered(&mut writer)?;
+            self.tell_progress(queue.as_slice().first())?;
             if self
                 .segments
                 .last()
@@ -355,6 +410,15 @@ impl Loader<'_> {
             }
         }
         Ok(active)
+    }
+
+    /// All in front of `next` is durable: so must be the leader epochs that were found there, before anybody relies on it.
+    fn tell_progress(&mut self, next: Option<&Arc<Segment>>) -> Result<()> {
+        let (Some(progress), Some(next)) = (&self.options.progress, next) else {
+            return Ok(());
+        };
+        self.epochs.store()?;
+        progress.recovered_below(next.base_offset())
     }
 
     fn recover_bad_tail(&mut self) -> Result<Option<SegmentWriter>> {

@@ -254,7 +254,14 @@ final class LogDriver {
         return log.maybeUpdateHighWatermark(offset).map(became -> "hw=" + became).orElse("-") + "\n";
     }
 
-    /** Raises the log start as a client's request to delete records does. */
+    /** Deletes what has expired, as the retention task does for one log. */
+    String retain(Arguments arguments) throws IOException {
+        UnifiedLog log = log(arguments);
+        arguments.end();
+        return "deleted=" + log.deleteOldSegments() + "\n";
+    }
+
+    /** Raises the log start, as a client's delete-records request does. */
     String deleteRecords(Arguments arguments) {
         UnifiedLog log = log(arguments);
         long offset = arguments.int64("N");
@@ -385,6 +392,7 @@ final class LogDriver {
             new Command("epochs", "ID [EPOCH:OFFSET...]", this::epochs),
             new Command("truncate", "ID N", this::truncate),
             new Command("truncate_fully", "ID N [START]", this::truncateFully),
+            new Command("retain", "ID", this::retain),
             new Command("info", "ID", this::info),
             new Command("state", "ID", this::state),
             new Command("text", "ID", this::text),

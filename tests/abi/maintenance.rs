@@ -1,0 +1,135 @@
+//! Retention, deletion and ticks as a C program uses them.
+
+use std::ffi::CString;
+use std::ptr::{null, null_mut};
+
+use klog::ffi::append::*;
+use klog::ffi::config::*;
+use klog::ffi::constants::*;
+use klog::ffi::log::*;
+use klog::ffi::maintain::*;
+use klog::ffi::manager::*;
+use klog::ffi::types::*;
+
+use crate::calls::*;
+
+const NOW: i64 = 1_767_000_000_000;
+
+/// A manager with a clock of the test's, in which the topic `t` keeps its records for a second.
+fn managed(dir: &std::path::Path) -> (klog_manager, klog_log) {
+    let mut config = klog_config { id: 0 };
+    ok(|e| klog_config_create(0, &raw mut config, e));
+    let text = b"topic.t.retention.ms=1000\ntopic.t.file.delete.delay.ms=5000\n";
+    ok(|e| klog_config_load(config, text.as_ptr().cast(), text.len(), e));
+    let path = CString::new(dir.to_str().unwrap()).unwrap();
+    let dirs = [path.as_ptr()];
+    let mut options = init!(klog_manager_options);
+    options.flags = KLOG_OPEN_MANUAL_CLOCK;
+    options.now_ms = NOW;
+    options.dirs = dirs.as_ptr();
+    options.dir_count = 1;
+    options.config = config;
+    let mut owner = klog_manager { id: 0 };
+    ok(|e| klog_manager_open(&raw const options, &raw mut owner, e));
+    assert_eq!(klog_config_close(config), KLOG_OK);
+    (owner, log(owner, "t"))
+}
+
+fn retain(owner: klog_manager, only: klog_log, flags: u32) -> (u64, u64, i64) {
+    let mut result = init!(klog_retain_result);
+    ok(|e| klog_retain(owner, only, flags, &raw mut result, e));
+    (
+        result.segments_deleted,
+        result.bytes_deleted,
+        result.log_start_offset,
+    )
+}
+
+#[test]
+fn expired_segments_go_when_they_are_asked_to_or_by_ticks() {
+    let root = tempfile::tempdir().unwrap();
+    let (owner, t) = managed(root.path());
+    let all = klog_log { id: 0 };
+    for _ in 0..3 {
+        ok(|e| klog_append_one(t, null(), 0, null(), 0, NOW, null_mut(), e));
+        ok(|e| klog_roll(t, null_mut(), e));
+    }
+    assert_eq!(retain(owner, all, 0), (0, 0, -1));
+    let mut ticked = init!(klog_tick_result);
+    ok(|e| klog_tick(owner, NOW + 2000, 0, &raw mut ticked, e));
+    assert_eq!(retain(owner, t, KLOG_DRY_RUN), (3, 3 * 68, 3));
+    let mut info = init!(klog_log_info);
+    ok(|e| klog_log_get_info(t, &raw mut info, e));
+    assert_eq!((info.segments, info.log_start_offset), (4, 0));
+    // The task comes after its first delay.
+    ok(|e| klog_tick(owner, NOW + 29_999, 0, &raw mut ticked, e));
+    ok(|e| klog_log_get_info(t, &raw mut info, e));
+    assert_eq!(info.segments, 4);
+    ok(|e| klog_tick(owner, NOW + 30_000, 0, &raw mut ticked, e));
+    assert!(
+        ticked.tasks_run >= 3 && ticked.next_due_ms > NOW + 30_000,
+        "{ticked:?}"
+    );
+    ok(|e| klog_log_get_info(t, &raw mut info, e));
+    assert_eq!(
+        (info.segments, info.log_start_offset, info.log_end_offset),
+        (1, 3, 3)
+    );
+    let retired = || {
+        let files = snapshot(root.path());
+        files
+            .iter()
+            .filter(|(path, _)| path.to_str().unwrap().ends_with(".deleted"))
+            .count()
+    };
+    assert!(retired() > 0);
+    ok(|e| klog_tick(owner, NOW + 36_000, 0, &raw mut ticked, e));
+    assert_eq!(retired(), 0);
+    refused(KLOG_ERR_INVALID_ARGUMENT, "budget_us", |e| {
+        klog_tick(owner, -1, 5, null_mut(), e)
+    });
+    refused(KLOG_ERR_INVALID_ARGUMENT, "flags", |e| {
+        klog_retain(owner, all, 8, null_mut(), e)
+    });
+    close(owner);
+    let owner = manager(root.path());
+    refused(KLOG_ERR_INVALID_ARGUMENT, "machine's clock", |e| {
+        klog_tick(owner, 5, 0, null_mut(), e)
+    });
+    ok(|e| klog_tick(owner, -1, 0, null_mut(), e));
+    close(owner);
+}
+
+#[test]
+fn a_deleted_log_is_gone_and_can_be_made_again() {
+    let root = tempfile::tempdir().unwrap();
+    let (owner, t) = managed(root.path());
+    ok(|e| klog_append_one(t, null(), 0, null(), 0, NOW, null_mut(), e));
+    refused(KLOG_ERR_INVALID_ARGUMENT, "flags", |e| {
+        klog_log_delete(t, 1, e)
+    });
+    ok(|e| klog_log_delete(t, 0, e));
+    let err = refused(KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION, "was deleted", |e| {
+        klog_append_one(t, null(), 0, null(), 0, NOW, null_mut(), e)
+    });
+    assert_eq!(err.kafka_code, 3);
+    let again = log(owner, "t");
+    assert_eq!(end_offset(again), 0);
+    let marked = || {
+        let entries = std::fs::read_dir(root.path()).unwrap();
+        entries
+            .filter(|e| {
+                e.as_ref()
+                    .unwrap()
+                    .file_name()
+                    .to_str()
+                    .unwrap()
+                    .ends_with("-delete")
+            })
+            .count()
+    };
+    assert_eq!(marked(), 1);
+    ok(|e| klog_tick(owner, NOW + 91_000, 0, null_mut(), e));
+    assert_eq!(marked(), 0);
+    close(owner);
+}
