@@ -200,6 +200,16 @@ impl ProducerLog {
         Ok(())
     }
 
+    /// Removes what the next load would remove first of all, once the log ends with a snapshot. Where no snapshot would be
+    /// left, all stay: Kafka's load would take that for a log whose snapshots were lost, and write others.
+    pub(super) fn tidy(&mut self, segment_bases: &[Offset], range: RebuildRange) -> Result<()> {
+        self.remove_strays(segment_bases)?;
+        if range.end > range.log_start {
+            self.drop_out_of_range(range)?;
+        }
+        Ok(())
+    }
+
     /// Makes the state up to `range.end` from the newest snapshot that can be read and the batches behind it
     /// (state.md 6.5-6.7). Snapshots are written at the last two segment bases and at the end.
     pub(super) fn rebuild(

@@ -71,7 +71,8 @@ fn lasting_files(dir: &Path) -> Content {
         let start: i64 = bases[0].max(start.unwrap_or(0));
         for offset in &snapshots {
             let is_newest = Some(offset) == snapshots.last() && Some(offset) >= bases.last();
-            if *offset <= start || (!bases.contains(offset) && !is_newest) {
+            let is_below = *offset <= start && snapshots.last() > Some(&start);
+            if is_below || (!bases.contains(offset) && !is_newest) {
                 files.remove(&Path::new(&partition).join(format!("{offset:020}.snapshot")));
             }
         }

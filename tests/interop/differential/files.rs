@@ -42,14 +42,15 @@ pub(crate) fn differences(
     tree::differences(&files(left), &files(right))
 }
 
-/// Whether the next load removes the file before it looks at anything (state.md 6.4): a snapshot at no segment's base that is
-/// not the last one.
+/// Whether the next load removes the file before it looks at anything (state.md 6.4, 6.5): a snapshot at no segment's base, or
+/// not above the log start, that is not the last one.
 fn is_stray(path: &Path, state: &State) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let offset = name.and_then(|name| name.strip_suffix(".snapshot")?.parse::<i64>().ok());
     offset.is_some_and(|offset| {
         let is_base = state.segments.iter().any(|(base, _)| *base == offset);
-        !is_base && offset != state.end
+        let is_last = offset == state.end;
+        !is_last && (!is_base || offset <= state.start && state.start < state.end)
     })
 }
 

@@ -235,14 +235,17 @@ impl<'a> Pair<'a> {
     fn settle_watermark(&mut self) {
         let kafka = self.kafka.state();
         let offset = kafka.high_watermark;
-        if kafka.start <= offset && offset < kafka.end {
-            self.kafka.apply(&Op::HighWatermark {
-                offset,
-                as_follower: false,
-            });
-            if self.kafka.state().stable != kafka.stable {
-                self.coverage.add("tolerated D98");
-            }
+        if offset < kafka.start || kafka.end <= offset {
+            return;
+        }
+        let again = Op::HighWatermark {
+            offset,
+            as_follower: false,
+        };
+        self.kafka.apply(&again);
+        self.other.apply(&again);
+        if self.kafka.state().stable != kafka.stable {
+            self.coverage.add("tolerated D98");
         }
     }
 
