@@ -490,11 +490,13 @@ fn tolerance(op: &Op, kafka: &Refusal, klog: &Refusal) -> Option<&'static str> {
     match (kafka.class.as_str(), klog.name.as_str()) {
         ("OffsetsOutOfOrderException", "OFFSETS_OUT_OF_ORDER")
         | ("UnexpectedAppendOffsetException", "UNEXPECTED_APPEND_OFFSET") => Some("D22"),
-        // A producer without an epoch in a batch that is made anew.
-        ("IllegalArgumentException", "INVALID_RECORD") => kafka
-            .text
-            .contains("negative producer epoch")
-            .then_some("D97"),
+        // A producer that is not whole in a batch that is made anew.
+        ("IllegalArgumentException", "INVALID_RECORD") => {
+            ["Invalid negative", "without a valid producer"]
+                .iter()
+                .any(|reason| kafka.text.contains(reason))
+                .then_some("D97")
+        }
         _ => None,
     }
 }
