@@ -79,7 +79,7 @@ fn hc24_segments_without_times_and_a_missing_time_index() {
     let manager = home.open();
     let log = t0(&manager);
     one(&log, -1);
-    let old = SystemTime::UNIX_EPOCH + Duration::from_millis(1000);
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
     std::fs::File::options()
         .write(true)
         .open(home.path("0.log"))

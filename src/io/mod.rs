@@ -13,6 +13,7 @@
 mod clock;
 mod mapping;
 mod overlay;
+mod pool;
 mod real;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
@@ -28,6 +29,7 @@ use crate::types::TimestampMs;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use mapping::Mapping;
 pub use overlay::OverlayFs;
+pub use pool::{PooledFs, default_max_open};
 pub use real::RealFs;
 #[cfg(any(test, feature = "sim"))]
 pub use sim::SimFs;
@@ -96,6 +98,10 @@ pub trait File: Send + Sync + Debug {
     fn sync(&self) -> Result<()>;
     /// The first `len` bytes as memory, for reading. The file must be that long at least.
     fn map(&self, len: u64) -> Result<Mapping>;
+    /// Sees to it that the file is open: what follows at once will not fail for want of a descriptor.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
     /// The descriptor, where there is one.
     fn raw_fd(&self) -> Option<std::os::fd::RawFd>;
 }

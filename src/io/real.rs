@@ -272,6 +272,18 @@ fn try_lock_whole_file(file: &fs::File) -> std::io::Result<bool> {
     }
 }
 
+/// How many descriptors this process may have.
+pub(super) fn descriptor_limit() -> u64 {
+    // SAFETY: integers, for which zero is a value.
+    let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes into a struct of its own type.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        // What every system has by default.
+        _ => 1024,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

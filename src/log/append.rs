@@ -474,6 +474,7 @@ impl Log {
         } else {
             segment.aborted_txns()?.len()
         };
+        segment.file().ready().map_err(|e| self.health.judge(e))?;
         let stored = writer
             .active
             .store(stamped.bytes)

@@ -16,7 +16,7 @@ use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, heal
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
-use crate::io::{EntryKind, exists};
+use crate::io::{EntryKind, PooledFs, default_max_open, exists};
 use crate::log::{
     DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
 };
@@ -36,7 +36,10 @@ type Outcome = (Job, Result<(Log, LoadNotes)>);
 impl Manager {
     /// Opens the directories and every log in them. Files that a crash left are put in order, what was not flushed is
     /// recovered. A log or directory that cannot be opened is reported and left alone; the rest is served.
-    pub fn open(options: ManagerOptions) -> Result<Self> {
+    pub fn open(mut options: ManagerOptions) -> Result<Self> {
+        let max_open = options.config.broker.max_open_files;
+        let max_open = max_open.map_or_else(default_max_open, |files| files as usize);
+        options.fs = Arc::new(PooledFs::new(options.fs, max_open));
         let mut report = Vec::new();
         for warning in &options.config.warnings {
             report.push(Finding {
@@ -66,48 +69,8 @@ impl Manager {
         let threads = options
             .recovery_threads
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
-        let mut logs = BTreeMap::new();
-        let mut counts = OpenCounts::default();
-        for (job, outcome) in load_all(&options, jobs, threads.max(1) * dirs.len()) {
-            let dir = dirs
-                .get(job.dir)
-                .map(|d| d.path.clone())
-                .unwrap_or_default();
-            let finding = |kind, status, text| Finding {
-                kind,
-                dir: dir.clone(),
-                partition: Some(job.partition.clone()),
-                status,
-                text,
-            };
-            match outcome {
-                Ok((log, notes)) => {
-                    counts.segments_recovered += notes.segments_recovered;
-                    counts.bytes_truncated += notes.bytes_truncated;
-                    counts.indexes_rebuilt += notes.indexes_rebuilt;
-                    report.extend(
-                        notes
-                            .notes
-                            .into_iter()
-                            .map(|(kind, text)| finding(kind, None, text)),
-                    );
-                    logs.insert(job.partition.clone(), Arc::new(log));
-                }
-                Err(error) => {
-                    let error = error.in_partition(job.partition.partition);
-                    report.push(finding(
-                        FindingKind::Failed,
-                        Some(error.kind()),
-                        error.message().to_owned(),
-                    ));
-                    failed.push(FailedLog {
-                        partition: job.partition.clone(),
-                        dir: job.path.clone(),
-                        error,
-                    });
-                }
-            }
-        }
+        let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
+        let (logs, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
         for dir in &mut dirs {
             let unserved: Vec<_> = failed
                 .iter()
@@ -282,6 +245,58 @@ fn without_duplicates(
         }
     }
     unique
+}
+
+/// The logs that were loaded; what became of the others, and what was found, is added to the lists.
+fn sort_out(
+    outcomes: Vec<Outcome>,
+    dirs: &[LogDir],
+    failed: &mut Vec<FailedLog>,
+    report: &mut Vec<Finding>,
+) -> (BTreeMap<TopicPartition, Arc<Log>>, OpenCounts) {
+    let mut logs = BTreeMap::new();
+    let mut counts = OpenCounts::default();
+    for (job, outcome) in outcomes {
+        let dir = dirs
+            .get(job.dir)
+            .map(|d| d.path.clone())
+            .unwrap_or_default();
+        let finding = |kind, status, text| Finding {
+            kind,
+            dir: dir.clone(),
+            partition: Some(job.partition.clone()),
+            status,
+            text,
+        };
+        match outcome {
+            Ok((log, notes)) => {
+                counts.segments_recovered += notes.segments_recovered;
+                counts.bytes_truncated += notes.bytes_truncated;
+                counts.indexes_rebuilt += notes.indexes_rebuilt;
+                report.extend(
+                    notes
+                        .notes
+                        .into_iter()
+                        .map(|(kind, text)| finding(kind, None, text)),
+                );
+                logs.insert(job.partition.clone(), Arc::new(log));
+            }
+            Err(error) => {
+                let error = error.in_partition(job.partition.partition);
+                report.push(finding(
+                    FindingKind::Failed,
+                    Some(error.kind()),
+                    error.message().to_owned(),
+                ));
+                failed.push(FailedLog {
+                    partition: job.partition.clone(),
+                    dir: job.path.clone(),
+                    error,
+                });
+            }
+        }
+    }
+    (logs, counts)
 }
 
 /// Loads all logs, by several threads if there are several logs. The outcomes, in no order.

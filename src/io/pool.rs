@@ -1,0 +1,459 @@
+//! Many files over few descriptors: files that are in use are closed when others are wanted, and opened again when they are.
+//!
+//! What was written to a file is synced before it is closed: the system tells a failed write-back to descriptors that are
+//! open, and a later sync must not be told that all is well. A file whose name goes keeps its descriptor: it could not be
+//! opened again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+
+use super::{DirEntry, File, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use crate::error::{Error, ErrorKind, Result};
+use crate::types::TimestampMs;
+
+/// Descriptors that are left to the host program and to what klog opens besides.
+const LEFT_TO_OTHERS: u64 = 64;
+/// Fewer than this is no use.
+const LEAST_OPEN: usize = 16;
+
+/// How many files may be open by default: three quarters of what the process may open, less some for others.
+#[must_use]
+pub fn default_max_open() -> usize {
+    let limit = super::real::descriptor_limit();
+    let share = (limit / 4 * 3).saturating_sub(LEFT_TO_OTHERS);
+    usize::try_from(share).unwrap_or(usize::MAX).max(LEAST_OPEN)
+}
+
+/// A file system that keeps at most so many files open.
+#[derive(Debug)]
+pub struct PooledFs {
+    inner: Arc<dyn FileSystem>,
+    pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    max_open: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Files that are open and may be closed, those looked at last at the end.
+    ring: VecDeque<Weak<Slot>>,
+    open: usize,
+    /// Every file that is in use, by its name.
+    in_use: BTreeMap<PathBuf, Vec<Weak<Slot>>>,
+}
+
+/// A file in use, open or not.
+#[derive(Debug)]
+struct Slot {
+    path: PathBuf,
+    mode: OpenMode,
+    handle: ArcSwapOption<Handle>,
+    /// Whether it was used since the ring last came by.
+    is_touched: AtomicBool,
+    /// Whether it was written to since it was last synced.
+    is_dirty: AtomicBool,
+    /// Whether it must stay open.
+    is_pinned: AtomicBool,
+    /// That it could not be synced when it was to be closed.
+    failed_sync: Mutex<Option<Error>>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    file: Arc<dyn File>,
+}
+
+impl PooledFs {
+    /// Over another file system, with at most `max_open` files open; those that must stay open count beyond that.
+    #[must_use]
+    pub fn new(inner: Arc<dyn FileSystem>, max_open: usize) -> Self {
+        Self {
+            inner,
+            pool: Arc::new(Pool {
+                max_open: max_open.max(1),
+                state: Mutex::default(),
+            }),
+        }
+    }
+
+    /// How many files are open that may be closed.
+    #[must_use]
+    pub fn open_files(&self) -> usize {
+        self.pool.state.lock().open
+    }
+
+    /// Lets the files of these names stay open: their names go.
+    fn pin(&self, path: &Path) -> Result<()> {
+        let found = self.pool.state.lock().in_use.remove(path);
+        found
+            .iter()
+            .flatten()
+            .filter_map(Weak::upgrade)
+            .try_for_each(|slot| self.pool.pin(&slot, &*self.inner))
+    }
+
+    /// What of a directory's files is open stays so.
+    fn pin_open_below(&self, dir: &Path) -> Result<()> {
+        let below: Vec<Weak<Slot>> = {
+            let state = self.pool.state.lock();
+            let from_here = state.in_use.range(dir.to_path_buf()..);
+            from_here
+                .take_while(|(path, _)| path.starts_with(dir))
+                .flat_map(|(_, slots)| slots.iter().cloned())
+                .collect()
+        };
+        below
+            .iter()
+            .filter_map(Weak::upgrade)
+            .filter(|slot| slot.handle.load().is_some())
+            .try_for_each(|slot| self.pool.pin(&slot, &*self.inner))
+    }
+}
+
+impl Pool {
+    /// The open file of a slot, opened if need be.
+    fn handle_of(&self, slot: &Arc<Slot>, fs: &dyn FileSystem) -> Result<Arc<Handle>> {
+        if let Some(handle) = slot.handle.load_full() {
+            slot.is_touched.store(true, Ordering::Relaxed);
+            return Ok(handle);
+        }
+        let mut state = self.state.lock();
+        if let Some(handle) = slot.handle.load_full() {
+            return Ok(handle);
+        }
+        let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+        let handle = Arc::new(Handle { file });
+        slot.handle.store(Some(Arc::clone(&handle)));
+        state.open += 1;
+        state.ring.push_back(Arc::downgrade(slot));
+        Ok(handle)
+    }
+
+    /// Opens a file where there is room for it. If the process is out of descriptors half of what is open is closed.
+    fn open(
+        &self,
+        state: &mut State,
+        fs: &dyn FileSystem,
+        path: &Path,
+        mode: OpenMode,
+    ) -> Result<Arc<dyn File>> {
+        make_room(state, self.max_open);
+        match fs.open(path, mode) {
+            Err(e) if e.kind() == ErrorKind::NoFiles && state.open > LEAST_OPEN => {
+                make_room(state, state.open.div_ceil(2));
+                fs.open(path, mode)
+            }
+            other => other,
+        }
+    }
+
+    /// Lets a file stay open.
+    fn pin(&self, slot: &Slot, fs: &dyn FileSystem) -> Result<()> {
+        let mut state = self.state.lock();
+        if slot.is_pinned.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        if slot.handle.load().is_some() {
+            state.open = state.open.saturating_sub(1);
+        } else {
+            let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+            slot.handle.store(Some(Arc::new(Handle { file })));
+        }
+        slot.is_pinned.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// Closes files until one more may be open, as far as there are any that may be closed.
+fn make_room(state: &mut State, max_open: usize) {
+    let mut looks = 2 * state.ring.len();
+    while state.open >= max_open && looks > 0 {
+        looks -= 1;
+        let Some(weak) = state.ring.pop_front() else {
+            return;
+        };
+        let Some(slot) = weak.upgrade() else { continue };
+        if slot.is_pinned.load(Ordering::SeqCst) {
+            continue;
+        }
+        if slot.is_touched.swap(false, Ordering::Relaxed) {
+            state.ring.push_back(weak);
+            continue;
+        }
+        if let Some(handle) = slot.handle.load_full()
+            && slot.is_dirty.swap(false, Ordering::SeqCst)
+            && let Err(error) = handle.file.sync()
+        {
+            slot.failed_sync.lock().get_or_insert(error);
+        }
+        slot.handle.store(None);
+        state.open -= 1;
+    }
+}
+
+/// A file of the pool.
+#[derive(Debug)]
+struct PooledFile {
+    slot: Arc<Slot>,
+    pool: Arc<Pool>,
+    fs: Arc<dyn FileSystem>,
+}
+
+impl PooledFile {
+    fn handle(&self) -> Result<Arc<Handle>> {
+        self.pool.handle_of(&self.slot, &*self.fs)
+    }
+}
+
+impl Drop for PooledFile {
+    fn drop(&mut self) {
+        let mut state = self.pool.state.lock();
+        let is_open = self.slot.handle.swap(None).is_some();
+        if is_open && !self.slot.is_pinned.load(Ordering::SeqCst) {
+            state.open = state.open.saturating_sub(1);
+        }
+        if let Some(slots) = state.in_use.get_mut(&self.slot.path) {
+            slots.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(&self.slot)));
+            if slots.is_empty() {
+                state.in_use.remove(&self.slot.path);
+            }
+        }
+        // Small files come and go; what is left of them must not pile up.
+        if state.ring.len() > 2 * state.open + LEAST_OPEN {
+            state.ring.retain(|weak| weak.strong_count() > 0);
+        }
+    }
+}
+
+impl File for PooledFile {
+    fn ready(&self) -> Result<()> {
+        self.handle().map(|_| ())
+    }
+
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<usize> {
+        self.handle()?.file.read_at(buf, position)
+    }
+
+    fn write_at(&self, buf: &[u8], position: u64) -> Result<()> {
+        let handle = self.handle()?;
+        self.slot.is_dirty.store(true, Ordering::SeqCst);
+        let written = handle.file.write_at(buf, position);
+        // Closed meanwhile, it may have been synced before this was written.
+        self.slot.is_dirty.store(true, Ordering::SeqCst);
+        written
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.handle()?.file.len()
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let handle = self.handle()?;
+        self.slot.is_dirty.store(true, Ordering::SeqCst);
+        let cut = handle.file.set_len(len);
+        self.slot.is_dirty.store(true, Ordering::SeqCst);
+        cut
+    }
+
+    fn sync(&self) -> Result<()> {
+        let handle = self.handle()?;
+        if let Some(error) = &*self.slot.failed_sync.lock() {
+            return Err(error.clone());
+        }
+        self.slot.is_dirty.store(false, Ordering::SeqCst);
+        handle.file.sync()
+    }
+
+    fn map(&self, len: u64) -> Result<Mapping> {
+        self.handle()?.file.map(len)
+    }
+
+    fn raw_fd(&self) -> Option<std::os::fd::RawFd> {
+        self.pool.pin(&self.slot, &*self.fs).ok()?;
+        self.handle().ok()?.file.raw_fd()
+    }
+}
+
+impl FileSystem for PooledFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let mut state = self.pool.state.lock();
+        let file = self.pool.open(&mut state, &*self.inner, path, mode)?;
+        let slot = Arc::new(Slot {
+            path: path.to_path_buf(),
+            // It is there now, and is not to be made or emptied again.
+            mode: match mode {
+                OpenMode::Read => OpenMode::Read,
+                OpenMode::ReadWrite | OpenMode::Create | OpenMode::Truncate => OpenMode::ReadWrite,
+            },
+            handle: ArcSwapOption::from_pointee(Handle { file }),
+            is_touched: AtomicBool::new(false),
+            is_dirty: AtomicBool::new(false),
+            is_pinned: AtomicBool::new(false),
+            failed_sync: Mutex::new(None),
+        });
+        state.open += 1;
+        state.ring.push_back(Arc::downgrade(&slot));
+        let slots = state.in_use.entry(path.to_path_buf()).or_default();
+        slots.push(Arc::downgrade(&slot));
+        Ok(Arc::new(PooledFile {
+            slot,
+            pool: Arc::clone(&self.pool),
+            fs: Arc::clone(&self.inner),
+        }))
+    }
+
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        self.inner.create_dir(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
+        self.inner.list(dir)
+    }
+
+    fn stat(&self, path: &Path) -> Result<Stat> {
+        self.inner.stat(path)
+    }
+
+    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
+        self.inner.canonicalize(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.pin(from)?;
+        self.pin(to)?;
+        self.pin_open_below(from)?;
+        self.inner.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        self.pin(path)?;
+        self.inner.remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        self.inner.remove_dir(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.sync_dir(dir)
+    }
+
+    fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()> {
+        self.inner.set_modified(path, time)
+    }
+
+    fn lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
+        self.inner.lock(path)
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "sim")]
+mod tests {
+    use super::*;
+    use crate::io::{SimFs, create_dir_all};
+
+    fn pooled(max_open: usize) -> (SimFs, PooledFs) {
+        let disk = SimFs::new();
+        create_dir_all(&disk, "/d".as_ref()).unwrap();
+        let fs = PooledFs::new(Arc::new(disk.clone()), max_open);
+        (disk, fs)
+    }
+
+    fn path(n: usize) -> PathBuf {
+        format!("/d/{n}").into()
+    }
+
+    #[test]
+    fn many_files_are_used_over_few_descriptors() {
+        let (_, fs) = pooled(3);
+        let files: Vec<_> = (0..20)
+            .map(|n| fs.open(&path(n), OpenMode::Create).unwrap())
+            .collect();
+        for round in 0..5u8 {
+            for (n, file) in files.iter().enumerate() {
+                file.write_at(&[u8::try_from(n).unwrap(), round], u64::from(round) * 2)
+                    .unwrap();
+                assert!(fs.open_files() <= 3);
+            }
+        }
+        for (n, file) in files.iter().enumerate() {
+            let mut bytes = [0; 10];
+            assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 10);
+            assert!(
+                bytes
+                    .chunks(2)
+                    .zip(0..)
+                    .all(|(pair, round)| pair == [u8::try_from(n).unwrap(), round])
+            );
+        }
+        drop(files);
+        assert_eq!(fs.open_files(), 0);
+    }
+
+    #[test]
+    fn what_was_written_is_synced_before_its_descriptor_goes() {
+        let (disk, fs) = pooled(1);
+        let first = fs.open(&path(1), OpenMode::Create).unwrap();
+        first.write_at(b"written", 0).unwrap();
+        let syncs = disk.counts().syncs;
+        let second = fs.open(&path(2), OpenMode::Create).unwrap();
+        assert_eq!(disk.counts().syncs, syncs + 1);
+        // Synced by itself it need not be again.
+        second.write_at(b"x", 0).unwrap();
+        second.sync().unwrap();
+        let syncs = disk.counts().syncs;
+        let mut bytes = [0; 7];
+        first.read_at(&mut bytes, 0).unwrap();
+        assert_eq!((&bytes, disk.counts().syncs), (b"written", syncs));
+    }
+
+    #[test]
+    fn a_sync_that_failed_then_is_told_by_the_next_one() {
+        use crate::io::sim::{Fault, OpKind};
+        let (disk, fs) = pooled(1);
+        let first = fs.open(&path(1), OpenMode::Create).unwrap();
+        first.write_at(b"written", 0).unwrap();
+        disk.inject(Fault::once(OpKind::Sync, "/d/1", libc::EIO));
+        let _second = fs.open(&path(2), OpenMode::Create).unwrap();
+        let error = first.sync().unwrap_err();
+        assert_eq!(error.os_errno(), Some(libc::EIO));
+    }
+
+    #[test]
+    fn a_file_whose_name_goes_is_read_on() {
+        let (_, fs) = pooled(1);
+        let renamed = fs.open(&path(1), OpenMode::Create).unwrap();
+        renamed.write_at(b"renamed", 0).unwrap();
+        let removed = fs.open(&path(2), OpenMode::Create).unwrap();
+        removed.write_at(b"removed", 0).unwrap();
+        let replaced = fs.open(&path(3), OpenMode::Create).unwrap();
+        replaced.write_at(b"replace", 0).unwrap();
+        fs.rename(&path(1), &path(3)).unwrap();
+        fs.remove_file(&path(2)).unwrap();
+        for n in 10..15 {
+            fs.open(&path(n), OpenMode::Create)
+                .unwrap()
+                .write_at(b"other", 0)
+                .unwrap();
+        }
+        for (file, content) in [
+            (renamed, b"renamed"),
+            (removed, b"removed"),
+            (replaced, b"replace"),
+        ] {
+            let mut bytes = [0; 7];
+            file.read_at(&mut bytes, 0).unwrap();
+            assert_eq!(&bytes, content);
+        }
+    }
+}
