@@ -12,7 +12,7 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// `KLOG_SEED` for one, `KLOG_SEEDS` for another number than `count`.
+    /// `KLOG_SEED` for one, `KLOG_SEEDS` for another number than `count`; with both, so many from that one on.
     pub(crate) fn from_env(count: u64) -> Self {
         let read = |name: &str| {
             let text = std::env::var(name).ok()?;
@@ -24,7 +24,7 @@ impl Seeds {
         match read("KLOG_SEED") {
             Some(seed) => Self {
                 first: seed,
-                count: 1,
+                count: read("KLOG_SEEDS").unwrap_or(1),
             },
             None => Self {
                 first: 0,
