@@ -805,7 +805,7 @@ typedef struct {
      */
     klog_config config;
     /**
-     * 0: no work is done in the background yet.
+     * 0: the program calls klog_tick. Else a thread of the library does that, until the manager is closed.
      */
     uint32_t background_threads;
     /**

@@ -441,3 +441,21 @@ fn the_command_retains_logs_whose_configuration_is_given() {
     );
     assert_eq!(offsets(&log(&home.open(), "a-0"), 1), [1, 2]);
 }
+
+#[test]
+fn a_thread_in_the_background_does_what_is_due_until_it_is_dropped() {
+    let home = Home::new().set("retention.ms", 1000);
+    let manager = Arc::new(home.open());
+    let log = t0(&manager);
+    one(&log, 1000);
+    fill(&log, 1);
+    home.clock.set(TimestampMs(NOW + 60_000));
+    let background = klog::service::Background::start(&manager, Arc::default()).unwrap();
+    // The thread ends only after the tick that it began with.
+    drop(background);
+    assert_eq!(bases(&log), [2]);
+    let background = klog::service::Background::start(&manager, Arc::default()).unwrap();
+    assert!(background.last_failure().is_none());
+    manager.close().unwrap();
+    drop(background);
+}

@@ -46,6 +46,8 @@ pub(crate) struct OpenManager {
     pub(crate) poison: Arc<AtomicBool>,
     /// The clock with KLOG_OPEN_MANUAL_CLOCK. klog_tick sets it.
     pub(crate) clock: Option<Arc<crate::io::ManualClock>>,
+    /// The thread that runs tasks, if one was wanted; gone once the manager is closed.
+    pub(crate) background: parking_lot::Mutex<Option<crate::service::Background>>,
 }
 
 pub(crate) struct OpenLog {

@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, ManualClock, SystemClock};
 use crate::log::escape;
 use crate::manager::{HighWatermarks, Manager, ManagerOptions, MissingDir};
+use crate::service::Background;
 use crate::types::TimestampMs;
 
 /// Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
@@ -53,11 +54,6 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         | KLOG_OPEN_HW_FROM_CHECKPOINT;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
-    if options.background_threads != 0 {
-        return Err(Error::invalid_argument(
-            "opts.background_threads must be 0: nothing runs in the background yet",
-        ));
-    }
     let mut dirs = Vec::new();
     for &dir in array(
         options.dirs,
@@ -100,10 +96,17 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         },
         ..ManagerOptions::new(dirs, config)
     })?;
+    let manager = Arc::new(manager);
+    let poison = Arc::new(AtomicBool::new(false));
+    let background = match options.background_threads {
+        0 => None,
+        _ => Some(Background::start(&manager, Arc::clone(&poison))?),
+    };
     Ok(OpenManager {
-        manager: Arc::new(manager),
-        poison: Arc::new(AtomicBool::new(false)),
+        manager,
+        poison,
         clock,
+        background: parking_lot::Mutex::new(background),
     })
 }
 
@@ -327,6 +330,7 @@ pub extern "C" fn klog_manager_close(
             Removed::Own(taken) => match taken.object() {
                 Object::Manager(open) => {
                     call.works_on(&open.poison);
+                    drop(open.background.lock().take());
                     if flags & KLOG_CLOSE_ABANDON != 0 || open.poison.load(Ordering::SeqCst) {
                         // What a defect may have left half done must be recovered, not marked clean.
                         open.manager.abandon();

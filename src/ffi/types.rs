@@ -141,7 +141,7 @@ pub struct klog_manager_options {
     pub dir_count: u64,
     /// A broker config; null is all defaults. It is copied.
     pub config: klog_config,
-    /// 0: no work is done in the background yet.
+    /// 0: the program calls klog_tick. Else a thread of the library does that, until the manager is closed.
     pub background_threads: u32,
     /// Threads that load and close logs, for each directory; 0 is num.recovery.threads.per.data.dir.
     pub recovery_threads: u32,

@@ -1,4 +1,6 @@
-//! What programs want on top of a manager: an appender that gathers records of many threads, waiting for records to come,
-//! events, metrics.
-//!
-//! Will sit above `manager` and below `ffi`, and beside `inspect`. It has no code before the issues on those subjects.
+//! What programs want on top of a manager: work in the background. Waiting for records, and appending from many threads at
+//! once into few batches, come here too.
+
+mod background;
+
+pub use background::Background;

@@ -133,3 +133,31 @@ fn a_deleted_log_is_gone_and_can_be_made_again() {
     assert_eq!(marked(), 0);
     close(owner);
 }
+
+#[test]
+fn a_thread_of_the_library_ticks_until_the_manager_is_closed() {
+    let root = tempfile::tempdir().unwrap();
+    let path = CString::new(root.path().to_str().unwrap()).unwrap();
+    let dirs = [path.as_ptr()];
+    let mut options = init!(klog_manager_options);
+    options.dirs = dirs.as_ptr();
+    options.dir_count = 1;
+    options.background_threads = 1;
+    let threads = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let names = tasks
+            .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok());
+        names
+            .filter(|name| name.trim() == "klog-background")
+            .count()
+    };
+    let before = threads();
+    let mut owner = klog_manager { id: 0 };
+    ok(|e| klog_manager_open(&raw const options, &raw mut owner, e));
+    let t = log(owner, "t");
+    ok(|e| klog_append_one(t, null(), 0, null(), 0, NOW, null_mut(), e));
+    assert!(threads() > before);
+    close(owner);
+    assert_eq!(threads(), before);
+    close(manager(root.path()));
+}
