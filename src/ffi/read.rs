@@ -40,7 +40,7 @@ pub extern "C" fn klog_read(
         check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
-            let read = open.log.read(
+            let read = open.log.read_with_aborted(
                 Offset(start_offset),
                 buffer,
                 &ReadOptions {
@@ -63,7 +63,7 @@ pub extern "C" fn klog_read(
             );
             let mut answer = offsets_of(&open.log, start_offset);
             match read {
-                Ok(read) => {
+                Ok((read, aborted)) => {
                     answer.bytes = read.bytes as u64;
                     answer.batches = read.batches;
                     answer.first_offset = read.first_offset.0;
@@ -73,12 +73,7 @@ pub extern "C" fn klog_read(
                     answer.high_watermark = read.high_watermark.0;
                     answer.last_stable_offset = read.last_stable_offset.0;
                     answer.aborted_upto = read.aborted_upto.0;
-                    if read.aborted_upto.0 > start_offset {
-                        let aborted = open
-                            .log
-                            .aborted_txns(Offset(start_offset), read.aborted_upto)?;
-                        answer.aborted_txns = u32::try_from(aborted.len()).unwrap_or(u32::MAX);
-                    }
+                    answer.aborted_txns = u32::try_from(aborted.len()).unwrap_or(u32::MAX);
                     answer.segment_base_offset = read.segment_base_offset.0;
                     answer.position = read.position;
                     answer.flags = if read.is_first_larger {

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::manager::Manager;
 use crate::types::Offset;
 
-fn manager_of(open: &OpenLog) -> Result<Arc<Manager>> {
+pub(super) fn manager_of(open: &OpenLog) -> Result<Arc<Manager>> {
     open.log.check_open()?;
     open.manager
         .upgrade()

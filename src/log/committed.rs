@@ -86,6 +86,10 @@ impl Log {
     /// ([`super::ReadResult::aborted_upto`]) from `from` on leaves out. In the order of the index; entries from above what was
     /// read may be among them.
     pub fn aborted_txns(&self, from: Offset, upto: Offset) -> Result<Vec<AbortedTxn>> {
+        self.between_cuts(|| self.aborted_txns_once(from, upto))
+    }
+
+    pub(super) fn aborted_txns_once(&self, from: Offset, upto: Offset) -> Result<Vec<AbortedTxn>> {
         self.check_open()?;
         let mut found = Vec::new();
         let segments = self.segments();

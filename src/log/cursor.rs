@@ -248,15 +248,21 @@ impl Cursor {
             ..ReadOptions::default()
         };
         let from = self.next;
-        let read = match self.log.read(self.next, &mut self.buffer, &options) {
-            Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
-                self.grow_buffer(e.position().map_or(0, to_usize))?;
-                self.log.read(self.next, &mut self.buffer, &options)?
+        let (read, aborted) = loop {
+            match self.log.read_with_aborted(from, &mut self.buffer, &options) {
+                // Once, or again if the log was cut meanwhile and holds a larger batch there now.
+                Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
+                    let needed = e.position().map_or(0, to_usize);
+                    if needed <= self.buffer.len() {
+                        return Err(e);
+                    }
+                    self.grow_buffer(needed)?;
+                }
+                other => break other?,
             }
-            other => other?,
         };
         if self.options.isolation == Isolation::TxnCommitted {
-            self.aborted = Aborted::new(self.log.aborted_txns(from, read.aborted_upto)?);
+            self.aborted = Aborted::new(aborted);
         }
         self.filled = read.bytes;
         self.batch_at = 0;

@@ -8,6 +8,7 @@ use super::segments::SegmentList;
 use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
+use crate::format::txn_index::AbortedTxn;
 use crate::segment::{BatchPosition, Segment};
 use crate::types::{Offset, to_usize};
 
@@ -111,13 +112,38 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
+        self.between_cuts(|| self.read_once(start, buffer, options))
+    }
+
+    /// As [`Self::read`], with the list of aborted transactions that goes with what was read, of the same moment: the list
+    /// is empty unless the read is one of committed transactions.
+    pub fn read_with_aborted(
+        &self,
+        start: Offset,
+        buffer: &mut [u8],
+        options: &ReadOptions,
+    ) -> Result<(ReadResult, Vec<AbortedTxn>)> {
+        self.between_cuts(|| {
+            let read = self.read_once(start, buffer, options)?;
+            let aborted = if read.aborted_upto > start {
+                self.aborted_txns_once(start, read.aborted_upto)?
+            } else {
+                Vec::new()
+            };
+            Ok((read, aborted))
+        })
+    }
+
+    /// Looks at the log, again and again until no cut came in between: what was seen may be from before and after it; and
+    /// after one it is no wonder that bytes or files are missing.
+    pub(super) fn between_cuts<T>(&self, mut look: impl FnMut() -> T) -> T {
         loop {
             let cuts = self.cuts.load(Ordering::SeqCst);
-            let read = self.read_once(start, buffer, options);
-            // What was read may be from before and after a cut; and after one it is no wonder that bytes are missing.
-            if self.cuts.load(Ordering::SeqCst) == cuts {
-                return read;
+            let seen = look();
+            if cuts.is_multiple_of(2) && self.cuts.load(Ordering::SeqCst) == cuts {
+                return seen;
             }
+            std::hint::spin_loop();
         }
     }
 

@@ -106,14 +106,31 @@ pub(super) struct Served {
     high_watermarks: Offsets,
 }
 
+/// What a change that is under way means for what is stored of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// Nothing: the log as it is.
+    None,
+    /// No offset is above this one: the log is cut there.
+    NoneAbove(Offset),
+    /// The log starts here, or above: what lies below is deleted.
+    StartAtLeast(Offset),
+}
+
 impl Served {
-    /// Adds a log as it is now, with recovery point and start not above `limit`, if there is one.
-    pub(super) fn add(&mut self, log: &Log, limit: Option<Offset>) {
-        let limited = |offset: Offset| limit.map_or(offset, |limit| offset.min(limit));
+    /// Adds a log as it is now, within a limit.
+    pub(super) fn add(&mut self, log: &Log, limit: Limit) {
+        let limited = |offset: Offset| match limit {
+            Limit::NoneAbove(limit) => offset.min(limit),
+            Limit::None | Limit::StartAtLeast(_) => offset,
+        };
         let partition = log.partition();
         self.recovery_points
             .insert(partition.clone(), limited(log.recovery_point()));
-        let start = limited(log.start_offset());
+        let start = match limit {
+            Limit::StartAtLeast(start) => log.start_offset().max(start),
+            Limit::None | Limit::NoneAbove(_) => limited(log.start_offset()),
+        };
         // One at the base of the first segment needs no entry (manager.md 7.4).
         if log
             .segments()
