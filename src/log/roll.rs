@@ -143,7 +143,8 @@ impl Log {
             )
             .at_offset(base));
         }
-        if base != active_base && writer.pending_roll != PendingRoll::Ready(base) {
+        // What is appended may begin above the log end; what was flushed goes up to that.
+        if base != active_base && writer.pending_roll != PendingRoll::Ready(writer.end) {
             writer.pending_roll = PendingRoll::Waits;
             return Ok(Rolled::FlushFirst);
         }

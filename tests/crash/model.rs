@@ -51,6 +51,8 @@ pub(crate) struct Model {
     pub(crate) max_start: i64,
     /// How often everything was dropped.
     pub(crate) generation: u32,
+    /// Whether it was ever cut: epochs of batches that went may stay.
+    pub(crate) was_cut: bool,
     /// Where the first segment begins.
     pub(crate) first_base: i64,
     /// The high watermark, if it is the caller's.
@@ -214,6 +216,7 @@ impl Model {
     /// The log was cut, or a crash left so much of it.
     pub(crate) fn cut(&mut self, end: i64) {
         let kept = self.below(end);
+        self.was_cut = true;
         self.batches.truncate(kept);
         self.durable = self.durable.min(kept);
         self.end = end;
@@ -285,6 +288,7 @@ pub(crate) struct Expected {
     /// Where it may start.
     pub(crate) starts: Vec<i64>,
     pub(crate) max_start: i64,
+    pub(crate) was_cut: bool,
     /// It does not end above.
     pub(crate) end_at_most: i64,
     /// It may be empty and go on here: everything was being dropped.
@@ -334,6 +338,7 @@ impl Expected {
             at_most: longer.batches.len(),
             starts,
             max_start: from.max_start.max(now.max_start),
+            was_cut: from.was_cut || now.was_cut,
             end_at_most: from.end.max(now.end),
             anew: is_anew.then_some(now.end),
             is_manual: now.high_watermark.is_some(),

@@ -82,6 +82,7 @@ impl Crash<'_> {
                 topic: expected.topic,
                 batches: expected.batches,
                 max_start: expected.max_start,
+                was_cut: expected.was_cut,
                 generation: expected.generation,
                 high_watermark: expected.is_manual.then_some(0),
                 topic_id: manager.log(&partition).unwrap().topic_id(),
@@ -221,7 +222,15 @@ impl Crash<'_> {
         };
         let (manager, _) = crash.open_and_compare(disk, &exactly(found), random)?;
         manager.abandon();
-        match once.and_then(|once| crash::difference(&once, &crash::files(disk))) {
+        let files = |mut files: crash::Files| {
+            // Deleting moves an epoch up to the log start; if that is the log end the second load forgets it, as Kafka's does
+            // (log.md 8.9).
+            if found.iter().any(|model| model.max_start > 0) {
+                files.retain(|(path, _)| !path.ends_with("leader-epoch-checkpoint"));
+            }
+            files
+        };
+        match once.and_then(|once| crash::difference(&files(once), &files(crash::files(disk)))) {
             None => Ok(()),
             Some(what) => Err(format!("the files differ: {what}")),
         }
