@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::HighWatermarks;
 use crate::error::Result;
 use crate::format::checkpoint::{
     self, HIGH_WATERMARK_FILE, LOG_START_FILE, Offsets, RECOVERY_POINT_FILE,
@@ -62,6 +63,14 @@ impl Checkpoints {
 
     pub(super) fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
         self.high_watermarks.get(partition).copied()
+    }
+
+    /// Whether the files vouch for more of a log than opening found: its end was lost, or cut inside a batch.
+    pub(super) fn says_too_much(&self, log: &Log, high_watermarks: HighWatermarks) -> bool {
+        let partition = log.partition();
+        self.recovery_point(partition) > log.recovery_point()
+            || high_watermarks == HighWatermarks::FromCheckpoint
+                && self.high_watermark(partition) > Some(log.high_watermark())
     }
 
     /// Keeps only the entries of partitions that are in the directory but not served: they are written again as they
@@ -131,12 +140,9 @@ impl Served {
             Limit::StartAtLeast(start) => log.start_offset().max(start),
             Limit::None | Limit::NoneAbove(_) => limited(log.start_offset()),
         };
-        // One at the base of the first segment needs no entry (manager.md 7.4).
-        if log
-            .segments()
-            .first()
-            .is_some_and(|first| start > first.base_offset())
-        {
+        // One at the base of the first segment needs no entry (manager.md 7.4); but while a log is cut that may go.
+        let first = log.segments().first().map(|first| first.base_offset());
+        if matches!(limit, Limit::NoneAbove(_)) || first.is_some_and(|first| start > first) {
             self.log_starts.insert(partition.clone(), start);
         }
         self.high_watermarks

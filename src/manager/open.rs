@@ -104,6 +104,7 @@ impl Manager {
                 }
             }
         }
+        let mut says_too_much = Vec::new();
         for dir in &mut dirs {
             let unserved: Vec<_> = failed
                 .iter()
@@ -111,10 +112,13 @@ impl Manager {
                 .map(|f| f.partition.clone())
                 .collect();
             dir.has_failed_logs = !unserved.is_empty();
+            says_too_much.push(logs.values().any(|log: &Arc<Log>| {
+                dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
+            }));
             dir.checkpoints.keep_only(&unserved);
         }
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
-        Ok(Self {
+        let opened = Self {
             fs: options.fs,
             clock: options.clock,
             config: options.config,
@@ -127,7 +131,20 @@ impl Manager {
             report,
             counts,
             closed: AtomicBool::new(false),
-        })
+        };
+        // Before anything is appended that what is stored would vouch for. What cannot be written now takes the directory
+        // offline, or is written by the next checkpoint.
+        for (dir, _) in opened
+            .dirs
+            .iter()
+            .zip(says_too_much)
+            .filter(|(dir, says_too_much)| *says_too_much && dir.is_online())
+        {
+            let logs = opened.logs();
+            let here: Vec<_> = logs.iter().filter(|log| dir.holds(log)).collect();
+            opened.write_checkpoints(dir, &here)?;
+        }
+        Ok(opened)
     }
 }
 

@@ -326,7 +326,7 @@ impl Expected {
             // Empty, and not yet where it goes on; or where the segment there begins.
             starts.extend([now.end, from.start.min(now.end)]);
         }
-        starts.push(now.start.max(now.first_base));
+        starts.extend([from, now].map(|model| model.start.max(model.first_base)));
         Self {
             topic: now.topic,
             batches: longer.batches.clone(),

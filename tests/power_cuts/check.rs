@@ -72,9 +72,17 @@ impl Crash<'_> {
             // What a recovery point vouches for is there: also when the log was cut since, and appended to.
             let partition = crash::partition(expected.topic);
             let point = promised.get(&partition).map_or(0, |point| point.0);
-            if point > in_log.end {
+            let mut lost = expected.batches[in_log.batches..expected.at_most].iter();
+            let vouches_for = if in_log.start == in_log.end || expected.anew.is_some() {
+                None
+            } else {
+                lost.find(|batch| batch.last < point)
+            };
+            let now = recovery_points(disk)?;
+            let now = now.get(&partition).map_or(0, |point| point.0);
+            if vouches_for.is_some() || now > in_log.end {
                 return Err(format!(
-                    "the recovery point of {} was {point}, it ends at {}",
+                    "the recovery point of {} was {point}, then {now}, it ends at {}",
                     expected.topic, in_log.end
                 ));
             }
