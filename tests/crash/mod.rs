@@ -7,6 +7,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod appends;
 pub(crate) mod change;
 pub(crate) mod check;
 pub(crate) mod model;

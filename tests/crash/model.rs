@@ -61,6 +61,17 @@ pub(crate) struct Model {
     /// Topic ids that failed calls may have stored all the same.
     pub(crate) doubtful_ids: Vec<Uuid>,
     pub(crate) appends: u64,
+    /// What the first call that failed may have left all the same.
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// What a failed call may have left.
+#[derive(Clone, Debug)]
+pub(crate) enum Doubt {
+    /// These batches, behind the others.
+    Appended(Vec<Stored>),
+    /// The log as it would be, or something between.
+    Changed(Box<Model>),
 }
 
 /// A producer as a replay of the log gives it.
@@ -345,6 +356,19 @@ impl Expected {
             exists: before.is_some(),
             topic_ids,
             generation: now.generation,
+        }
+    }
+
+    /// As [`Self::between`] the log as it is and what a failed call may have left.
+    pub(crate) fn in_doubt(model: &Model, at_least: impl Fn(&Model) -> usize) -> Self {
+        match &model.doubt {
+            None => Self::between(Some(model), model, at_least),
+            Some(Doubt::Appended(batches)) => {
+                let mut after = model.clone();
+                batches.iter().cloned().for_each(|batch| after.push(batch));
+                Self::between(Some(model), &after, at_least)
+            }
+            Some(Doubt::Changed(after)) => Self::between(Some(model), after, at_least),
         }
     }
 

@@ -188,7 +188,8 @@ impl History {
     pub(crate) fn open(&mut self) -> Checked<String> {
         let manager = crash::open_with(&self.disk, &self.clock, &self.config, self.high_watermarks)
             .map_err(|e| format!("{e:?}"))?;
-        if self.clean {
+        let begins_anew = |model: &Model| model.was_cut && model.start == model.end;
+        if self.clean && !self.models.iter().any(begins_anew) {
             crash::check_nothing_done(&manager)?;
         }
         // What a recovery found stays from now on, synced.
