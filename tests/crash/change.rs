@@ -238,6 +238,7 @@ impl Change {
     pub(crate) fn make(&self, manager: &Manager, model: &mut Model) -> Done {
         let log = manager.log(&partition(model.topic))?;
         let attempted = self.attempted(&log, model);
+        let before = (model.appends, model.start, model.end);
         let done = match self.make_on(manager, &log, model) {
             Err(failure) => {
                 if let Some(Doubt::Appended(batches)) = &attempted
@@ -254,7 +255,9 @@ impl Change {
             }
             done => done?,
         };
-        model.doubt = None;
+        if (model.appends, model.start, model.end) != before {
+            model.doubt = None;
+        }
         // A recovery point is a promise.
         model.flushed(log.recovery_point().0);
         if log.end_offset().0 != model.end || log.start_offset().0 != model.start {
