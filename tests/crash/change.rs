@@ -241,6 +241,9 @@ impl Change {
         let before = (model.appends, model.start, model.end);
         let done = match self.make_on(manager, &log, model) {
             Err(failure) => {
+                if let Self::Follow { gap, .. } = self {
+                    model.rolled_to = model.rolled_to.max(model.end + gap);
+                }
                 if let Some(Doubt::Appended(batches)) = &attempted
                     && batches
                         .last()

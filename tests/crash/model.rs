@@ -61,6 +61,8 @@ pub(crate) struct Model {
     /// Topic ids that failed calls may have stored all the same.
     pub(crate) doubtful_ids: Vec<Uuid>,
     pub(crate) appends: u64,
+    /// Where a segment may begin that was made for an append which then failed.
+    pub(crate) rolled_to: i64,
     /// What the first call that failed may have left all the same.
     pub(crate) doubt: Option<Doubt>,
 }
@@ -350,7 +352,7 @@ impl Expected {
             starts,
             max_start: from.max_start.max(now.max_start),
             was_cut: from.was_cut || now.was_cut,
-            end_at_most: from.end.max(now.end),
+            end_at_most: from.end.max(now.end).max(now.rolled_to),
             anew: is_anew.then_some(now.end),
             is_manual: now.high_watermark.is_some(),
             exists: before.is_some(),

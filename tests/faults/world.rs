@@ -414,9 +414,8 @@ impl World {
             .map_err(|e| format!("dump: {e:?}"))?;
         let text = String::from_utf8(text).unwrap();
         for model in &self.models {
-            let Model {
-                topic, start, end, ..
-            } = model;
+            let Model { topic, end, .. } = model;
+            let start = model.start.max(model.first_base);
             let line = format!("log {topic}-0 start={start} end={end} ");
             if !text.contains(&line) {
                 return Err(format!("the dump does not say {line:?}:\n{text}"));
