@@ -156,7 +156,12 @@ impl Log {
         self.check_open()?;
         let (end, watermarks) = self.end.load_all();
         let log_start = self.start_offset();
-        if start < log_start || start > end.offset {
+        let segments = self.segments();
+        // A log may start below its first segment (log.md 9.3); what lies between is no gap to step over.
+        let is_below_all = segments
+            .first()
+            .is_some_and(|first| start < first.base_offset());
+        if start < log_start || start > end.offset || is_below_all {
             return Err(Error::new(
                 ErrorKind::OffsetOutOfRange,
                 format!(
@@ -188,7 +193,6 @@ impl Log {
             position: 0,
             is_first_larger: false,
         };
-        let segments = self.segments();
         if start >= upper {
             return nothing_at(start, nothing, end, &segments, options.cut);
         }
