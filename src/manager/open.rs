@@ -132,19 +132,20 @@ impl Manager {
             counts,
             closed: AtomicBool::new(false),
         };
-        // Before anything is appended that what is stored would vouch for. What cannot be written now takes the directory
-        // offline, or is written by the next checkpoint.
-        for (dir, _) in opened
-            .dirs
-            .iter()
-            .zip(says_too_much)
-            .filter(|(dir, says_too_much)| *says_too_much && dir.is_online())
-        {
-            let logs = opened.logs();
-            let here: Vec<_> = logs.iter().filter(|log| dir.holds(log)).collect();
-            opened.write_checkpoints(dir, &here)?;
-        }
+        opened.lower_checkpoints(&says_too_much)?;
         Ok(opened)
+    }
+
+    /// Writes the checkpoints of the directories whose files vouch for more than was found, before anything is appended that
+    /// they would vouch for then.
+    fn lower_checkpoints(&self, says_too_much: &[bool]) -> Result<()> {
+        let logs = self.logs();
+        let dirs = self.dirs.iter().zip(says_too_much);
+        for (dir, _) in dirs.filter(|(dir, says_too_much)| **says_too_much && dir.is_online()) {
+            let here: Vec<_> = logs.iter().filter(|log| dir.holds(log)).collect();
+            self.write_checkpoints(dir, &here)?;
+        }
+        Ok(())
     }
 }
 

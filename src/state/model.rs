@@ -530,8 +530,8 @@ fn sequences_wrap_repeat_and_are_fenced_as_the_history_says() {
             Expire,
             Reload,
         ],
-        5,
-        40_000,
+        6,
+        100_000,
     );
 }
 
@@ -542,7 +542,7 @@ fn six_batches_in_a_row_leave_five_and_a_reload_one() {
         .map(|sequence| Data(1, 0, sequence, 1, false))
         .chain([Reload])
         .collect();
-    check(&alphabet, 8, 10_000);
+    check(&alphabet, 10, 15_000);
 }
 
 #[test]
@@ -567,8 +567,8 @@ fn transactions_end_and_settle_as_the_history_says() {
             Expire,
             Reload,
         ],
-        4,
-        20_000,
+        5,
+        150_000,
     );
 }
 

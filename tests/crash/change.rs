@@ -100,6 +100,10 @@ pub(super) fn wrong(what: impl Into<String>) -> Failure {
 
 /// What kinds of changes a history has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is there or not, whatever the others are"
+)]
 pub(crate) struct Kinds {
     pub(crate) producers: bool,
     pub(crate) follows: bool,

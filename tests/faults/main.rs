@@ -4,7 +4,11 @@
 //! of descriptors lets the same call succeed later, with the same offsets. A failed sync or an I/O error takes the
 //! directory offline, and then nothing claims that it was closed in order. Whatever happens, the next open finds what was
 //! appended (design.md 5.3-5.6, hard-cases.md HC22, HC41).
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 #[path = "../crash/mod.rs"]
 mod crash;

@@ -66,7 +66,7 @@ impl History {
     pub(crate) fn run(&mut self) -> Checked {
         self.step("open", Self::open)?;
         self.step("create a", |h| h.create("a"))?;
-        for _ in 0..11 + self.random.below(7) {
+        for _ in 0..9 + self.random.below(6) {
             if self.random.one_in(5) {
                 let is_manual = self.is_manual();
                 let other = Change::other(&mut self.random, self.kinds, is_manual);
