@@ -2000,11 +2000,11 @@ klog_status klog_high_watermark_set(klog_log log,
                                     klog_error *err);
 
 /**
- * Deletes the records below before_offset for readers, as DeleteRecords does; -1 is the high watermark. Their bytes go when
+ * Deletes the records below before_offset for readers, durably, as DeleteRecords does; -1 is the high watermark. Their bytes go when
  * retention takes their segments. Where the log starts now is written to *log_start_offset.
  * KLOG_ERR_OFFSET_OUT_OF_RANGE above the high watermark.
  *
- * Thread class T0, cost class C2. log_start_offset and err are nullable.
+ * Thread class T0, cost class C3. log_start_offset and err are nullable.
  */
 KLOG_NODISCARD
 klog_status klog_delete_records(klog_log log,

@@ -1,4 +1,4 @@
-//! A log against the simplest model of one, a list of records: whatever is appended, rolled, flushed, closed or killed,
+//! A log against the simplest model of one, a list of batches: whatever is appended, rolled, flushed, cut, deleted, closed or killed,
 //! every way of reading gives what the list has. And many threads at one log.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,20 +7,23 @@ mod crash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
+use crash::change::{Change, Kinds};
+use crash::check::{check_opened, is_header_of};
+use crash::model::{Expected, Model};
 use crash::run::Seeds;
 use crash::{Random, Record, T};
 use klog::ErrorKind;
 use klog::config::Resolved;
 use klog::format::batch::{Batch, Next, next_in_memory};
-use klog::format::codec::Codec;
 use klog::io::{ManualClock, SimFs};
 use klog::log::{
-    AppendOptions, CursorOptions, FirstBatch, Log, ReadOptions, TimeTarget, WriteDurability,
+    AppendOptions, CursorOptions, FirstBatch, Isolation, Log, ReadOptions, TimeTarget,
+    WriteDurability,
 };
-use klog::manager::{CreateOptions, Manager};
-use klog::types::{LeaderEpoch, Offset, TimestampMs};
+use klog::manager::{CreateOptions, HighWatermarks, Manager};
+use klog::types::{Offset, TimestampMs};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 640;
 
 type Checked<T = ()> = Result<T, String>;
 
@@ -30,10 +33,10 @@ struct World {
     config: Arc<Resolved>,
     manager: Manager,
     log: Arc<Log>,
-    /// All records, by offset.
-    records: Vec<Record>,
-    /// The batches by their first offset, with their bytes.
-    batches: Vec<(i64, Vec<u8>)>,
+    model: Model,
+    kinds: Kinds,
+    high_watermarks: HighWatermarks,
+    next_id: u64,
     random: Random,
     now: i64,
     reads: u64,
@@ -66,18 +69,23 @@ impl World {
         let config = crash::config(&keys);
         let clock = Arc::new(ManualClock::new(TimestampMs(T)));
         let disk = SimFs::new();
-        let manager = crash::open(&disk, &clock, &config).unwrap();
+        let high_watermarks =
+            *random.pick(&[HighWatermarks::FollowEnd, HighWatermarks::FromCheckpoint]);
+        let manager = crash::open_with(&disk, &clock, &config, high_watermarks).unwrap();
         let log = manager
             .get_or_create_log(&crash::partition("a"), &CreateOptions::default())
             .unwrap();
+        let is_manual = high_watermarks == HighWatermarks::FromCheckpoint;
         Self {
+            model: Model::new("a", None, is_manual),
+            kinds: Kinds::random(&mut random),
+            high_watermarks,
+            next_id: 0,
             disk,
             clock,
             config,
             manager,
             log,
-            records: Vec::new(),
-            batches: Vec::new(),
             random,
             now: T,
             reads: 0,
@@ -85,10 +93,17 @@ impl World {
     }
 
     fn end(&self) -> i64 {
-        i64::try_from(self.records.len()).unwrap()
+        self.model.end
     }
 
     fn step(&mut self) -> Checked<String> {
+        if self.random.one_in(4) {
+            let is_manual = self.high_watermarks == HighWatermarks::FromCheckpoint;
+            let other = Change::other(&mut self.random, self.kinds, is_manual);
+            if let Some(change) = other {
+                return self.make(&change);
+            }
+        }
         match self.random.below(16) {
             0..=8 => self.append(),
             9 => {
@@ -106,8 +121,19 @@ impl World {
             }
             12 => {
                 self.manager.close().map_err(|e| format!("{e:?}"))?;
+                let begins_anew = self.model.was_cut && self.model.start == self.model.end;
+                let high_watermark = self.log.high_watermark();
                 self.reopen()?;
-                crash::check_nothing_done(&self.manager)?;
+                if !begins_anew {
+                    crash::check_nothing_done(&self.manager)?;
+                }
+                if self.log.high_watermark()
+                    != high_watermark
+                        .min(self.log.end_offset())
+                        .max(self.log.start_offset())
+                {
+                    return Err(format!("the high watermark was {high_watermark}"));
+                }
                 Ok("close and reopen".to_owned())
             }
             13 => {
@@ -124,89 +150,46 @@ impl World {
     }
 
     fn append(&mut self) -> Checked<String> {
-        let latest = self.log.epochs().last().map_or(0, |e| e.epoch.0);
-        let epoch = latest + i32::from(self.random.one_in(8));
-        let n = 1 + self.random.below(6);
-        let first = self.end();
-        let mut records: Vec<Record> = (0..n)
-            .map(|i| {
-                Record::random(
-                    &mut self.random,
-                    u64::try_from(first).unwrap() + i as u64,
-                    self.now,
-                )
-            })
-            .collect();
-        let codec = *self.random.pick(&Codec::ALL);
-        let options = AppendOptions {
-            leader_epoch: Some(LeaderEpoch(epoch)),
-            codec: Some(codec),
-            ..AppendOptions::default()
-        };
-        let result = if self.random.one_in(3) {
-            self.log
-                .append_batches(&crash::batch_of(&records, codec), &options)
-        } else {
-            self.log.append(&mut crash::builder_of(&records), &options)
-        };
-        let result = match result {
-            Err(e) if e.kind() == ErrorKind::RecordListTooLarge => return Ok("refused".to_owned()),
-            other => other.map_err(|e| format!("{e:?}"))?,
-        };
-        let max = records.iter().map(|r| r.timestamp).max().unwrap();
-        let append_time = result.log_append_time;
-        let expected = (
-            first,
-            first + i64::try_from(n).unwrap() - 1,
-            append_time.0.max(max),
-            n,
+        let change = Change::append(
+            &mut self.random,
+            self.kinds,
+            WriteDurability::PageCache,
+            &mut self.next_id,
+            self.now,
         );
-        let max_timestamp = if append_time.is_some() {
-            append_time.0
-        } else {
-            max
-        };
-        let got = (
-            result.first_offset.0,
-            result.last_offset.0,
-            result.max_timestamp.0.max(max),
-            usize::try_from(result.records).unwrap(),
-        );
-        if got != expected || result.max_timestamp.0 != max_timestamp {
-            return Err(format!("the append answers {result:?}, not {expected:?}"));
-        }
-        for record in &mut records {
-            record.epoch = epoch;
-            if append_time.is_some() {
-                record.timestamp = append_time.0;
-            }
-        }
-        self.records.append(&mut records);
-        let mut buffer = vec![0; 10_000];
-        let read = self
-            .log
-            .read(Offset(first), &mut buffer, &ReadOptions::default())
-            .map_err(|e| format!("{e:?}"))?;
-        if (read.bytes as u64, read.batches) != (result.bytes_appended, 1) {
-            return Err(format!("of {result:?} can be read {read:?}"));
-        }
-        self.batches.push((first, buffer[..read.bytes].to_vec()));
-        Ok(format!("append {n} at {first}"))
+        self.make(&change)
+    }
+
+    fn make(&mut self, change: &Change) -> Checked<String> {
+        let done = change.make(&self.manager, &mut self.model)?;
+        Ok(done)
     }
 
     fn reopen(&mut self) -> Checked {
         self.disk = self.disk.after_kill();
         self.manager =
-            crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
+            crash::open_with(&self.disk, &self.clock, &self.config, self.high_watermarks)
+                .map_err(|e| format!("{e:?}"))?;
         self.log = self
             .manager
             .log(&crash::partition("a"))
             .map_err(|e| format!("{e:?}"))?;
+        let expected = Expected::exactly(&self.model);
+        let found = check_opened(&self.log, &expected, &mut self.random)?;
+        (self.model.start, self.model.end) = (found.start, found.end);
+        self.model.max_start = self.model.max_start.max(found.start);
+        self.model.batches.truncate(found.batches);
+        self.model.high_watermark = self.model.high_watermark.map(|_| found.high_watermark);
         Ok(())
     }
 
     fn check_time(&mut self) -> Checked {
-        let numbered = || (0i64..).zip(&self.records);
+        // Markers and compressed batches have times of their own there: only logs of plain records are asked.
+        if self.kinds.producers || self.model.max_start > 0 {
+            return Ok(());
+        }
+        let records = Model::records(&self.model.batches, 0, i64::MAX);
+        let numbered = || records.iter().copied();
         let answer =
             |found: Option<(i64, &Record)>| found.map(|(offset, r)| (r.timestamp, offset, r.epoch));
         let ask = |target| {
@@ -224,11 +207,11 @@ impl World {
         };
         let mut targets = vec![T - 1000, self.now, self.now + 8];
         targets.extend(
-            self.records
+            records
                 .iter()
                 .rev()
                 .step_by(3)
-                .flat_map(|r| [r.timestamp, r.timestamp + 1]),
+                .flat_map(|(_, r)| [r.timestamp, r.timestamp + 1]),
         );
         for target in targets {
             let naive = answer(numbered().find(|(_, r)| r.timestamp >= target));
@@ -239,7 +222,7 @@ impl World {
                 ));
             }
         }
-        let max = self.records.iter().map(|r| r.timestamp).max();
+        let max = records.iter().map(|(_, r)| r.timestamp).max();
         let naive = answer(numbered().find(|(_, r)| Some(r.timestamp) == max));
         let found = ask(TimeTarget::MaxTimestamp)?;
         if found != naive {
@@ -256,7 +239,10 @@ impl World {
     }
 
     fn check_reads(&mut self) -> Checked {
-        for outside in [-1, self.end() + 1, i64::MIN, i64::MAX] {
+        let expected = Expected::exactly(&self.model);
+        check_opened(&self.log, &expected, &mut self.random)?;
+        let start = self.model.start.max(self.model.first_base);
+        for outside in [start - 1, self.end() + 1, i64::MIN, i64::MAX] {
             match self
                 .log
                 .read(Offset(outside), &mut [0; 100], &ReadOptions::default())
@@ -265,8 +251,9 @@ impl World {
                 other => return Err(format!("reading at {outside}: {other:?}")),
             }
         }
-        for start in 0..=self.end() {
-            if self.end() > 12 && !self.random.one_in(4) {
+        let start_of_all = start;
+        for start in start..=self.end() {
+            if self.end() - start_of_all > 12 && !self.random.one_in(4) {
                 continue;
             }
             self.reads += 1;
@@ -280,12 +267,22 @@ impl World {
 
     /// A read gives whole batches, from the one that holds the offset on, as many as fit.
     fn check_read(&mut self, start: i64) -> Checked {
-        let at = self.batches.partition_point(|(first, _)| *first <= start);
-        let expected = if start == self.end() {
-            &[]
-        } else {
-            &self.batches[at - 1..]
+        let isolation = *self.random.pick(&[
+            Isolation::LogEnd,
+            Isolation::HighWatermark,
+            Isolation::TxnCommitted,
+        ]);
+        let upper = match isolation {
+            Isolation::LogEnd => i64::MAX,
+            Isolation::HighWatermark => self.log.high_watermark().0,
+            Isolation::TxnCommitted => self.log.last_stable_offset().0,
         };
+        let expected: Vec<_> = self
+            .model
+            .batches
+            .iter()
+            .filter(|batch| batch.last >= start && batch.last < upper && start < upper)
+            .collect();
         let buffer_bytes = *self.random.pick(&[10, 150, 600, 5000]);
         let max_bytes = *self.random.pick(&[0, 1, 200, 1000, usize::MAX]);
         let first_batch = *self
@@ -295,16 +292,30 @@ impl World {
         let options = ReadOptions {
             max_bytes,
             first_batch,
+            isolation,
             ..ReadOptions::default()
         };
+        let whole = self
+            .log
+            .read(
+                Offset(start),
+                &mut vec![0; 10_000],
+                &ReadOptions {
+                    max_bytes: 1,
+                    isolation,
+                    ..ReadOptions::default()
+                },
+            )
+            .map_err(|e| format!("{e:?}"))?;
         let read = self.log.read(Offset(start), &mut buffer, &options);
-        let Some((first, first_bytes)) = expected.first() else {
+        let Some(first) = expected.first() else {
             return match read {
-                Ok(read) if read.bytes == 0 && read.next_offset.0 == start => Ok(()),
+                Ok(read) if read.bytes == 0 && read.next_offset.0 >= start => Ok(()),
                 other => Err(format!("at the end: {other:?}")),
             };
         };
-        let is_larger = first_bytes.len() > max_bytes;
+        let first_bytes = whole.bytes;
+        let is_larger = first_bytes > max_bytes;
         if is_larger && first_batch == FirstBatch::IfItFits {
             return match read {
                 // Who wants no bytes hears nothing of the first batch.
@@ -312,11 +323,11 @@ impl World {
                 other => Err(format!("the first batch does not fit: {other:?}")),
             };
         }
-        if first_bytes.len() > buffer_bytes {
+        if first_bytes > buffer_bytes {
             return match read {
                 Err(e)
                     if e.kind() == ErrorKind::BufferTooSmall
-                        && e.position() == Some(first_bytes.len() as u64) =>
+                        && e.position() == Some(first_bytes as u64) =>
                 {
                     Ok(())
                 }
@@ -324,20 +335,22 @@ impl World {
             };
         }
         let read = read.map_err(|e| format!("{e:?}"))?;
-        if (read.first_offset.0, read.is_first_larger) != (*first, false) {
-            return Err(format!("{read:?}, the first batch is at {first}"));
+        if (read.first_offset.0, read.is_first_larger) != (first.base, false) {
+            return Err(format!("{read:?}, the first batch is {first:?}"));
         }
         let mut rest = &buffer[..read.bytes];
         let mut next = start;
-        for (n, (first, bytes)) in expected.iter().take(read.batches as usize).enumerate() {
+        for (n, batch) in expected.iter().take(read.batches as usize).enumerate() {
             let Ok(Next::Batch(size)) = next_in_memory(rest) else {
                 return Err(format!("{read:?}: no batch {n}"));
             };
             let (one, behind) = rest.split_at(size as usize);
-            if one != bytes {
-                return Err(format!("{read:?}: batch {n} at {first} differs"));
+            let one = Batch::new(one).unwrap();
+            one.ensure_valid().map_err(|e| format!("{e:?}"))?;
+            if !is_header_of(one.header(), batch) {
+                return Err(format!("{read:?}: batch {n} {batch:?} differs"));
             }
-            next = Batch::new(one).unwrap().header().last_offset.0 + 1;
+            next = one.header().last_offset.0 + 1;
             rest = behind;
         }
         if !rest.is_empty() || read.next_offset.0 != next || read.log_end_offset.0 != self.end() {
@@ -354,11 +367,11 @@ impl World {
         let per_call = *self.random.pick(&[1, 2, 5, 1000]);
         let found = crash::read_from(&self.log, Offset(start), read_bytes, per_call)
             .map_err(|e| format!("{e:?}"))?;
-        let expected = (start..).zip(&self.records[usize::try_from(start).unwrap()..]);
+        let expected = Model::records(&self.model.batches, start, i64::MAX);
         if found
             .iter()
             .map(|(offset, record)| (*offset, record))
-            .ne(expected)
+            .ne(expected.iter().copied())
         {
             return Err(format!(
                 "{} records of {} to {}",
@@ -376,13 +389,16 @@ impl World {
             },
         );
         let _ = cursor.next_records(1).map_err(|e| format!("{e:?}"))?;
-        let to = i64::try_from(self.random.below(self.records.len() + 1)).unwrap();
+        let first = self.model.start.max(self.model.first_base);
+        let span = usize::try_from(self.end() - first + 1).unwrap();
+        let to = first + i64::try_from(self.random.below(span)).unwrap();
         cursor.seek(Offset(to));
         let slice = cursor.next_records(1).map_err(|e| format!("{e:?}"))?;
-        match slice.get(0) {
-            Some(record) if record.offset.0 == to => Ok(()),
-            None if to == self.end() => Ok(()),
-            other => Err(format!(
+        let expected = Model::records(&self.model.batches, to, i64::MAX);
+        match (slice.get(0), expected.first()) {
+            (Some(record), Some((next, _))) if record.offset.0 == *next => Ok(()),
+            (None, None) => Ok(()),
+            (other, _) => Err(format!(
                 "moved to {to}, it gives {:?}",
                 other.map(|r| r.offset)
             )),

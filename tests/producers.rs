@@ -234,3 +234,52 @@ fn e20_producers_expire_by_the_time_of_their_records() {
         "the records of both are old or have no time"
     );
 }
+
+#[test]
+fn hc37_sequences_wrap_and_a_restart_knows_one_batch() {
+    let home = Home::new();
+    let log_a = t0(&home.open());
+    step("I 5/0 2147483646+3").at_offsets(&log_a, 0, 2);
+    assert_eq!(queue(&log_a, 5), "2147483646..0@0..2");
+    step("I 5/0 1+1").at_offsets(&log_a, 3, 3);
+    step("I 5/0 2147483646+3").at_offsets(&log_a, 0, 2);
+    assert_eq!(log_a.end_offset().0, 4);
+
+    let home = Home::new();
+    let manager = home.open();
+    let log_b = t0(&manager);
+    for i in 0..4 {
+        step(&format!("I 5/0 {i}+1")).at_offsets(&log_b, i, i);
+    }
+    step("I 5/0 1+1").at_offsets(&log_b, 1, 1);
+    manager.close().unwrap();
+    let log_b = t0(&home.open());
+    step("I 5/0 3+1").at_offsets(&log_b, 3, 3);
+    step("I 5/0 1+1").refused(&log_b, OutOfOrderSequenceNumber);
+    step("I 5/1 3+1").refused(&log_b, OutOfOrderSequenceNumber);
+    step("I 5/1 0+1").at_offsets(&log_b, 4, 4);
+    step("I 5/0 4+1").refused(&log_b, InvalidProducerEpoch);
+    step("I 6/0 77+1").at_offsets(&log_b, 5, 5);
+}
+
+#[test]
+fn hc38_without_snapshots_a_clean_log_is_read_again() {
+    let home = Home::new();
+    let (manager, log) = manual(&home);
+    step("I 5/0 0+1").at_offsets(&log, 0, 0);
+    step("T 7/0 0+1").at_offsets(&log, 1, 1);
+    log.set_high_watermark(klog::types::Offset(2)).unwrap();
+    assert_eq!(log.last_stable_offset().0, 1);
+    manager.close().unwrap();
+    assert!(home.is_clean() && home.has("2.snapshot"));
+    home.remove("2.snapshot");
+    let (_manager, log) = manual(&home);
+    log.set_high_watermark(klog::types::Offset(2)).unwrap();
+    assert_eq!(
+        (queue(&log, 5), queue(&log, 7), log.last_stable_offset().0),
+        ("0..0@0..0".to_owned(), "0..0@1..1".to_owned(), 1)
+    );
+    assert_eq!(home.read("2.snapshot").len(), 102);
+    step("A 7/0 0").at_offsets(&log, 2, 2);
+    assert_eq!(aborted(&log), [(0, "7:1..2 3".to_owned())]);
+}

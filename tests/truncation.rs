@@ -11,7 +11,7 @@ mod support;
 use std::sync::Arc;
 
 use klog::error::ErrorKind;
-use klog::log::{AppendOptions, LeaderEpochRule, Log, Origin};
+use klog::log::{AppendOptions, Isolation, LeaderEpochRule, Log, Origin, ReadOptions};
 use klog::manager::Manager;
 use klog::types::{LeaderEpoch, Offset};
 
@@ -297,4 +297,148 @@ fn a_reader_that_is_ahead_of_a_cut_is_told_so() {
     assert_eq!(error.kind(), ErrorKind::OffsetOutOfRange);
     fill(&log, 1);
     assert_eq!(offsets(&log, 0), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn hc39_a_cut_moves_all_that_depends_on_it() {
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    step("P 4").at_offsets(&log, 0, 3);
+    step("P 4").at_offsets(&log, 4, 7);
+    assert!(manager.truncate_to(&log, Offset(6)).unwrap());
+    assert_eq!((offsets(&log, 0), ends(&log).1), (vec![0, 1, 2, 3], 6));
+    step("P 1").at_offsets(&log, 6, 6);
+    assert_eq!(offsets(&log, 4), [6]);
+
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    log.leave_high_watermark_to_caller().unwrap();
+    step("T 7/0 0+1").at_offsets(&log, 0, 0);
+    step("T 8/0 0+1").at_offsets(&log, 1, 1);
+    step("A 7/0 0").at_offsets(&log, 2, 2);
+    log.set_high_watermark(Offset(3)).unwrap();
+    assert_eq!(log.last_stable_offset().0, 1);
+    assert_eq!(aborted(&log), [(0, "7:0..2 1".to_owned())]);
+    assert!(manager.truncate_to(&log, Offset(2)).unwrap());
+    log.set_high_watermark(Offset(2)).unwrap();
+    assert_eq!(home.read("0.txnindex").len(), 0);
+    assert_eq!((log.last_stable_offset().0, aborted(&log)), (0, vec![]));
+
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    fill(&log, 3);
+    log.assign_epoch(LeaderEpoch(4), Offset(3)).unwrap();
+    assert!(!manager.truncate_to(&log, Offset(10)).unwrap());
+    assert_eq!(epochs(&log), [(0, 0)]);
+    assert!(manager.truncate_to(&log, Offset(0)).unwrap());
+    assert_eq!((ends(&log), epochs(&log)), ((0, 0, 0), vec![]));
+    let refused = manager.truncate_to(&log, Offset(-1)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn hc40_epochs_live_and_recovered() {
+    let follow = |log: &Log, bytes: &[u8], epoch| {
+        let options = AppendOptions {
+            origin: Origin::Replication,
+            leader_epoch: Some(LeaderEpoch(epoch)),
+            ..AppendOptions::default()
+        };
+        log.append_batches(bytes, &options).unwrap()
+    };
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    follow(&log, &kept(0, 1, 5), 5);
+    follow(&log, &kept(1, 1, 3), 5);
+    assert_eq!(epochs(&log), [(3, 1)]);
+    manager.abandon();
+    home.write("leader-epoch-checkpoint", "0\n0\n");
+    assert_eq!(epochs(&t0(&home.open_unclean(0))), [(5, 0)]);
+
+    let home = Home::new();
+    let log = t0(&home.open());
+    let all = [kept(0, 1, 5), kept(1, 1, 6), kept(2, 1, 5)].concat();
+    follow(&log, &all, 5);
+    assert_eq!(offsets(&log, 0), [0]);
+
+    let home = Home::new();
+    let manager = home.open();
+    fill(&t0(&manager), 3);
+    manager.close().unwrap();
+    home.write("leader-epoch-checkpoint", "0\n3\n0 0\n2 10\n1 20\n");
+    let manager = home.open();
+    let log = t0(&manager);
+    assert_eq!(epochs(&log), [(0, 0)]);
+    log.assign_epoch(LeaderEpoch(4), Offset(3)).unwrap();
+    let end = |epoch| {
+        log.end_offset_for_epoch(LeaderEpoch(epoch))
+            .map(|(e, o)| (e.0, o.0))
+    };
+    assert_eq!([4, 2, 9].map(end), [Some((4, 3)), Some((0, 3)), None]);
+    manager.close().unwrap();
+    assert_eq!(epochs(&t0(&home.open())), [(0, 0)]);
+}
+
+/// What a follower gets may begin above the log end, and the roll that it needs comes all the same.
+#[test]
+fn a_follower_rolls_over_a_gap() {
+    let home = Home::new().set("internal.segment.bytes", 100);
+    let manager = home.open();
+    let log = t0(&manager);
+    let options = AppendOptions {
+        origin: Origin::Replication,
+        leader_epoch: Some(LeaderEpoch(0)),
+        ..AppendOptions::default()
+    };
+    for base in [0, 5, 9] {
+        log.append_batches(&kept(base, 1, 0), &options).unwrap();
+    }
+    let bases: Vec<i64> = segments(&log).iter().map(|(base, _)| *base).collect();
+    assert_eq!((bases, offsets(&log, 0)), (vec![0, 5, 9], vec![0, 5, 9]));
+}
+
+/// log.md 5.2: there is no segment to read from, so a reader is not led past what there is above.
+#[test]
+fn a_log_that_starts_below_its_first_segment_is_not_read_there() {
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    manager
+        .truncate_fully(&log, Offset(20), Some(Offset(15)))
+        .unwrap();
+    step("P 2").at_offsets(&log, 20, 21);
+    for isolation in [Isolation::LogEnd, Isolation::TxnCommitted] {
+        let options = ReadOptions {
+            isolation,
+            ..ReadOptions::default()
+        };
+        let error = log.read(Offset(15), &mut [0; 500], &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OffsetOutOfRange);
+        assert_eq!(
+            log.read(Offset(20), &mut [0; 500], &options)
+                .unwrap()
+                .batches,
+            1
+        );
+    }
+}
+
+/// design.md 5.2: what was deleted, and acknowledged, does not come back.
+#[test]
+fn deleted_records_do_not_come_back_after_a_crash() {
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    fill(&log, 5);
+    assert_eq!(manager.delete_records(&log, Offset(-1)).unwrap().0, 5);
+    assert_eq!(manager.delete_records(&log, Offset(3)).unwrap().0, 5);
+    let refused = manager.delete_records(&log, Offset(6)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::OffsetOutOfRange);
+    manager.abandon();
+    let log = t0(&home.open());
+    assert_eq!((log.start_offset().0, log.end_offset().0), (5, 5));
 }

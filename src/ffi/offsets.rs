@@ -5,6 +5,7 @@ use std::ffi::c_char;
 use super::args::{check_output, copy_growable, give_array, give_text};
 use super::guard::guard;
 use super::handles::{self, Access};
+use super::maintain::manager_of;
 use super::types::{klog_aborted_txn, klog_epoch_offset, klog_error, klog_log, klog_status};
 use crate::inspect::producer_lines;
 use crate::types::{LeaderEpoch, Offset};
@@ -89,11 +90,11 @@ pub extern "C" fn klog_high_watermark_set(
     })
 }
 
-/// Deletes the records below before_offset for readers, as DeleteRecords does; -1 is the high watermark. Their bytes go when
+/// Deletes the records below before_offset for readers, durably, as DeleteRecords does; -1 is the high watermark. Their bytes go when
 /// retention takes their segments. Where the log starts now is written to *log_start_offset.
 /// KLOG_ERR_OFFSET_OUT_OF_RANGE above the high watermark.
 ///
-/// Thread class T0, cost class C2. log_start_offset and err are nullable.
+/// Thread class T0, cost class C3. log_start_offset and err are nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_delete_records(
@@ -104,7 +105,7 @@ pub extern "C" fn klog_delete_records(
 ) -> klog_status {
     guard("klog_delete_records", err, |call| {
         handles::with_log(call, log, Access::Change, |open| {
-            let start = open.log.delete_records(Offset(before_offset))?;
+            let start = manager_of(open)?.delete_records(&open.log, Offset(before_offset))?;
             give_offset(log_start_offset, start);
             Ok(())
         })

@@ -11,7 +11,7 @@ use super::guard::guard;
 use super::handles::{self, Access};
 use super::types::{klog_error, klog_log, klog_read_options, klog_read_result, klog_status};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{FirstBatch, Isolation, Log, ReadCut, ReadOptions};
+use crate::log::{FirstBatch, Log, ReadCut, ReadOptions};
 use crate::types::{Offset, to_usize};
 
 /// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
@@ -57,14 +57,9 @@ pub extern "C" fn klog_read(
                     ReadCut::AtMaxBytes
                 },
             };
-            let start = Offset(start_offset);
-            let read = if wanted.isolation == Isolation::TxnCommitted {
-                open.log.read_committed(start, buffer, &wanted)
-            } else {
-                open.log
-                    .read(start, buffer, &wanted)
-                    .map(|read| (read, Vec::new()))
-            };
+            let read = open
+                .log
+                .read_with_aborted(Offset(start_offset), buffer, &wanted);
             let mut answer = offsets_of(&open.log, start_offset);
             match read {
                 Ok((read, aborted)) => {

@@ -486,15 +486,16 @@ impl Log {
             .and_then(|()| note_epochs(writer, stamped.headers));
         if let Err(error) = stored {
             let cut = writer.active.cut_back().and_then(|()| {
+                // To be made durable whatever becomes of the index: else a power cut brings the batches back.
+                writer.unsynced_cut = true;
                 if aborted.is_empty() {
                     Ok(())
                 } else {
                     segment.keep_aborted(had_aborted)
                 }
             });
-            match cut {
-                Ok(()) => writer.unsynced_cut = true,
-                Err(cut) => writer.broken = Some(cut),
+            if let Err(cut) = cut {
+                writer.broken = Some(cut);
             }
             return Err(self
                 .health

@@ -106,8 +106,12 @@ impl Log {
     /// The aborted transactions that overlap `[from, upto)`: what a reader that got batches up to `upto`
     /// ([`super::ReadResult::aborted_upto`]) from `from` on leaves out. In the order of the index; entries from above what was
     /// read may be among them. OFFSET_OUT_OF_RANGE if the segment that held `from` is gone, and with it part of the answer;
-    /// [`Log::read_committed`] never meets that.
+    /// [`Log::read_with_aborted`] never meets that.
     pub fn aborted_txns(&self, from: Offset, upto: Offset) -> Result<Vec<AbortedTxn>> {
+        self.between_cuts(|| self.aborted_txns_once(from, upto))
+    }
+
+    pub(super) fn aborted_txns_once(&self, from: Offset, upto: Offset) -> Result<Vec<AbortedTxn>> {
         self.check_open()?;
         let segments = self.segments();
         if segments.floor(from).is_none() && from < upto {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Log;
 use super::committed::Aborted;
-use super::read::{FirstBatch, Isolation, ReadOptions, ReadResult};
+use super::read::{FirstBatch, Isolation, ReadOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::decoder::RecordDecoder;
@@ -247,30 +247,29 @@ impl Cursor {
             isolation: self.options.isolation,
             ..ReadOptions::default()
         };
-        let read = match self.read_into_buffer(&options) {
-            Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
-                self.grow_buffer(e.position().map_or(0, to_usize))?;
-                self.read_into_buffer(&options)?
+        let from = self.next;
+        let (read, aborted) = loop {
+            match self.log.read_with_aborted(from, &mut self.buffer, &options) {
+                // Once, or again if the log was cut meanwhile and holds a larger batch there now.
+                Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
+                    let needed = e.position().map_or(0, to_usize);
+                    if needed <= self.buffer.len() {
+                        return Err(e);
+                    }
+                    self.grow_buffer(needed)?;
+                }
+                other => break other?,
             }
-            other => other?,
         };
+        if self.options.isolation == Isolation::TxnCommitted {
+            self.aborted = Aborted::new(aborted);
+        }
         self.filled = read.bytes;
         self.batch_at = 0;
         if read.bytes == 0 {
             self.next = self.next.max(read.next_offset);
         }
         Ok(read.bytes > 0)
-    }
-
-    fn read_into_buffer(&mut self, options: &ReadOptions) -> Result<ReadResult> {
-        if options.isolation != Isolation::TxnCommitted {
-            return self.log.read(self.next, &mut self.buffer, options);
-        }
-        let (read, aborted) = self
-            .log
-            .read_committed(self.next, &mut self.buffer, options)?;
-        self.aborted = Aborted::new(aborted);
-        Ok(read)
     }
 
     fn grow_buffer(&mut self, bytes: usize) -> Result<()> {

@@ -93,7 +93,9 @@ impl Log {
             }
             writer.active.finish().map_err(|e| self.judge_flush(e))
         };
-        let synced = finished.and_then(|()| self.sync_active(Files::All));
+        let synced = finished
+            .and_then(|()| self.sync_active(Files::All))
+            .and_then(|end| self.sync_txn_index_name().map(|()| end));
         if let Ok(end) = synced {
             self.raise_recovery_point(end);
         }
@@ -127,6 +129,22 @@ impl Log {
         };
         synced.map_err(|e| self.judge_flush(e))?;
         Ok(end)
+    }
+
+    /// A transaction index that is missing is not missed, other than one of offsets: its name is durable before there is a
+    /// segment behind its own, or the next load would take that for all that is to be recovered.
+    fn sync_txn_index_name(&self) -> Result<()> {
+        let active = self.lock_writer().active.segment().clone();
+        let is_there = active.aborted_txns().map(|aborted| !aborted.is_empty());
+        is_there
+            .and_then(|is_there| {
+                if is_there {
+                    self.fs.sync_dir(&self.dir)
+                } else {
+                    Ok(())
+                }
+            })
+            .map_err(|e| self.judge_flush(e))
     }
 
     fn raise_recovery_point(&self, to: Offset) {

@@ -55,8 +55,8 @@ impl Log {
                     first.filter(|e| e.start_offset <= start).map(|e| e.epoch),
                 )))
             }
-            TimeTarget::MaxTimestamp => self.find_max_timestamp(),
-            TimeTarget::At(timestamp) => self.find_timestamp(timestamp),
+            TimeTarget::MaxTimestamp => self.between_cuts(|| self.find_max_timestamp()),
+            TimeTarget::At(timestamp) => self.between_cuts(|| self.find_timestamp(timestamp)),
         }
     }
 

@@ -112,44 +112,39 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
-        self.read_consistently(|| self.read_once(start, buffer, options, None))
+        self.between_cuts(|| self.read_once(start, buffer, options, None))
     }
 
-    /// As [`Self::read`] with [`Isolation::TxnCommitted`], and gives the aborted transactions that overlap what was read: of
-    /// the same moment, so that no aborted record is taken for a committed one.
-    pub fn read_committed(
+    /// As [`Self::read`], with the list of aborted transactions that goes with what was read, of the same moment, so that no
+    /// aborted record is taken for a committed one: the list is empty unless the read is one of committed transactions.
+    pub fn read_with_aborted(
         &self,
         start: Offset,
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<(ReadResult, Vec<AbortedTxn>)> {
-        let options = ReadOptions {
-            isolation: Isolation::TxnCommitted,
-            ..*options
-        };
         let mut aborted = Vec::new();
-        let read = self.read_consistently(|| {
+        let read = self.between_cuts(|| {
             aborted.clear();
-            self.read_once(start, buffer, &options, Some(&mut aborted))
+            self.read_once(start, buffer, options, Some(&mut aborted))
         })?;
         Ok((read, aborted))
     }
 
-    /// Reads until nothing was cut off meanwhile: what was read may be from before and after a cut, and after one it is no
-    /// wonder that bytes are missing. Nor that a file is that retention took.
-    fn read_consistently(
-        &self,
-        mut read: impl FnMut() -> Result<ReadResult>,
-    ) -> Result<ReadResult> {
+    /// Looks at the log, again and again until no cut came in between: what was seen may be from before and after it; and
+    /// after one it is no wonder that bytes or files are missing. Nor that a file is which retention took meanwhile.
+    pub(super) fn between_cuts<T>(&self, mut look: impl FnMut() -> Result<T>) -> Result<T> {
         loop {
             let cuts = self.cuts.load(Ordering::SeqCst);
             let list = self.segments();
-            let answer = read();
-            let has_vanished = matches!(&answer, Err(e) if e.is_not_found())
+            let seen = look();
+            let has_vanished = matches!(&seen, Err(e) if e.is_not_found())
                 && !Arc::ptr_eq(&list, &self.segments());
-            if self.cuts.load(Ordering::SeqCst) == cuts && !has_vanished {
-                return answer;
+            let is_whole = cuts.is_multiple_of(2) && self.cuts.load(Ordering::SeqCst) == cuts;
+            if is_whole && !has_vanished {
+                return seen;
             }
+            std::hint::spin_loop();
         }
     }
 
@@ -164,8 +159,11 @@ impl Log {
         let (end, watermarks) = self.end.load_all();
         let log_start = self.start_offset();
         let segments = self.segments();
-        // A log that was begun anew may start below its first segment.
-        if start < log_start || start > end.offset || segments.floor(start).is_none() {
+        // A log may start below its first segment (log.md 9.3); what lies between is no gap to step over.
+        let is_below_all = segments
+            .first()
+            .is_some_and(|first| start < first.base_offset());
+        if start < log_start || start > end.offset || is_below_all {
             return Err(Error::new(
                 ErrorKind::OffsetOutOfRange,
                 format!(

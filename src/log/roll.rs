@@ -144,7 +144,7 @@ impl Log {
             )
             .at_offset(base));
         }
-        // What a follower appends may begin above the end up to which all is durable.
+        // What is appended may begin above the log end; what was flushed goes up to that.
         if base != active_base && writer.pending_roll != PendingRoll::Ready(writer.end) {
             writer.pending_roll = PendingRoll::Waits;
             return Ok(Rolled::FlushFirst);

@@ -48,11 +48,15 @@ impl Log {
         }
         // The file first: when it cannot be written nothing has changed.
         let mut epochs = writer.epochs.cache().clone();
-        if epochs.truncate_from_start(start).is_change() {
-            writer
-                .epochs
-                .store_as(epochs)
-                .map_err(|e| self.health.judge(e))?;
+        if epochs.truncate_from_start(start).is_change()
+            && let Err(error) = writer.epochs.store_as(epochs)
+        {
+            let error = self.health.judge(error);
+            if self.health.check().is_ok() {
+                // The new file may have its name although that is not known to be durable: what failed is not found later.
+                let _ = writer.epochs.store().map_err(|e| self.health.judge(e));
+            }
+            return Err(error);
         }
         self.start.store(start.0, Ordering::SeqCst);
         self.recovery_point.fetch_max(start.0, Ordering::SeqCst);

@@ -1,7 +1,8 @@
 //! Cutting a log at its end, and beginning it anew elsewhere. Implements log.md 9, state.md 6.9, 7.6, 8.5.
 //!
-//! The order is such that a crash leaves a log that ends where the cut was wanted, or above: whole segments go from the last
-//! one down, their names durably, before the one that holds the offset is cut. The recovery point and the log start that are
+//! Readers see the shorter log first, then its files follow. The order is such that a crash leaves a log that ends where the
+//! cut was wanted, or above: whole segments go from the last one down, their names durably, before the one that holds the
+//! offset is cut. The recovery point and the log start that are
 //! stored for the log must not lie above the cut: [`crate::manager::Manager`] sees to that before.
 //!
 //! Unlike other calls these sync under the append lock: nothing may be appended while a log is cut.
@@ -9,6 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::end::{LogEnd, Watermarks};
 use super::lock_order::{Level, Locked};
 use super::producer_log::{RebuildRange, Shutdown};
 use super::report::LoadNotes;
@@ -17,7 +19,7 @@ use super::{Log, SegmentList, Writer};
 use crate::error::{Error, Result};
 use crate::format::names::SegmentFileKind;
 use crate::io::remove_file_if_exists;
-use crate::segment::{Segment, path_of};
+use crate::segment::{Segment, SegmentWriter, path_of};
 use crate::types::Offset;
 
 impl Log {
@@ -52,19 +54,23 @@ impl Log {
             .filter(|s| s.base_offset() > kept.base_offset())
             .cloned()
             .collect();
-        let done = self.retire(&mut writer, &above).and_then(|()| {
-            writer.active = kept.take_cut(cut, self.clock.now())?;
-            writer.end = target;
-            let list = segments.without_above(kept.base_offset());
-            let start = self.start_offset().min(target);
-            let high_watermark = writer.high_watermark.min(target);
-            self.take_over(&mut writer, list, start, high_watermark);
-            writer.active.cut_back()?;
-            kept.keep_aborted(aborted)?;
-            kept.file().sync()?;
-            cut_epochs(&mut writer, target)?;
-            self.rebuild_producers(&mut writer)
-        });
+        let list = segments.without_above(kept.base_offset());
+        let start = self.start_offset().min(target);
+        let high_watermark = writer.high_watermark.min(target);
+        let done = self
+            .take_over(&mut writer, list, target, start, high_watermark, || {
+                kept.take_cut(cut, self.clock.now()).map(Some)
+            })
+            .and_then(|()| {
+                self.retire(&mut writer, &above)?;
+                writer.active.cut_back()?;
+                kept.keep_aborted(aborted)?;
+                kept.file().sync()?;
+                cut_epochs(&mut writer, target)?;
+                self.rebuild_producers(&mut writer)?;
+                // The names of the snapshots that went and came.
+                self.fs.sync_dir(&self.dir)
+            });
         self.end_of_cut(&mut writer, done)?;
         Ok(true)
     }
@@ -86,7 +92,12 @@ impl Log {
 
     fn begin_anew(&self, writer: &mut Writer, target: Offset, start: Offset) -> Result<()> {
         let all: Vec<_> = self.segments().iter().cloned().collect();
-        let done = self.retire(writer, &all).and_then(|()| {
+        // Both are what the log now is, whatever its high watermark was. No segment, until there is the new one.
+        let high_watermark = target.max(start);
+        let list = SegmentList::new([]);
+        let taken = self.take_over(writer, list, target, start, high_watermark, || Ok(None));
+        let done = taken.and_then(|()| {
+            self.retire(writer, &all)?;
             for kind in SegmentFileKind::OF_SEGMENT {
                 remove_file_if_exists(&*self.fs, &path_of(&self.dir, target, kind))?;
             }
@@ -101,10 +112,8 @@ impl Log {
                 self.clock.now(),
             )?;
             writer.roll_jitter_ms = draw_jitter_ms(&config);
-            writer.end = target;
             let list = SegmentList::new([Arc::clone(writer.active.segment())]);
-            // Both are what the log now is, whatever its high watermark was.
-            self.take_over(writer, list, start, target.max(start));
+            self.segments.store(Arc::new(list));
             if writer.epochs.cache_mut().clear().is_change() {
                 writer.epochs.store()?;
             }
@@ -125,24 +134,51 @@ impl Log {
         Ok(())
     }
 
-    /// Lets readers see the shorter log, before its files are cut.
+    /// Lets readers see the shorter log, before any of its files is touched: those that began before look again, whatever
+    /// they found or missed. `cut` makes the writer of what is left, if there is anything. Until producers and transactions
+    /// are known again nothing is stable: markers may have gone.
     fn take_over(
         &self,
         writer: &mut Writer,
         segments: SegmentList,
+        end: Offset,
         start: Offset,
         high_watermark: Offset,
-    ) {
-        writer.pending_roll = PendingRoll::None;
-        self.recovery_point
-            .fetch_min(writer.end.0, Ordering::SeqCst);
-        self.start.store(start.0, Ordering::SeqCst);
-        writer.settle_at(high_watermark);
-        // A reader that began before, or in between, looks again.
+        cut: impl FnOnce() -> Result<Option<SegmentWriter>>,
+    ) -> Result<()> {
         self.cuts.fetch_add(1, Ordering::SeqCst);
-        self.segments.store(Arc::new(segments));
-        self.publish(writer);
+        let active = cut();
+        let (segment_base, position) = match &active {
+            Ok(Some(active)) => (
+                active.segment().base_offset(),
+                active.segment().size_bytes(),
+            ),
+            _ => (end, 0),
+        };
+        if active.is_ok() {
+            writer.pending_roll = PendingRoll::None;
+            writer.end = end;
+            self.recovery_point.fetch_min(end.0, Ordering::SeqCst);
+            self.start.store(start.0, Ordering::SeqCst);
+            writer.settle_at(high_watermark);
+            self.segments.store(Arc::new(segments));
+            self.end.publish(
+                LogEnd {
+                    offset: end,
+                    segment_base,
+                    position,
+                },
+                Watermarks {
+                    high_watermark,
+                    first_unstable: Some(start),
+                },
+            );
+        }
         self.cuts.fetch_add(1, Ordering::SeqCst);
+        if let Some(active) = active? {
+            writer.active = active;
+        }
+        Ok(())
     }
 
     /// Brings producers and transactions to where the log ends now.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::HighWatermarks;
 use crate::error::Result;
 use crate::format::checkpoint::{
     self, HIGH_WATERMARK_FILE, LOG_START_FILE, Offsets, RECOVERY_POINT_FILE,
@@ -69,6 +70,14 @@ impl Checkpoints {
         self.high_watermarks.get(partition).copied()
     }
 
+    /// Whether the files vouch for more of a log than opening found: its end was lost, or cut inside a batch.
+    pub(super) fn says_too_much(&self, log: &Log, high_watermarks: HighWatermarks) -> bool {
+        let partition = log.partition();
+        self.recovery_point(partition) > log.recovery_point()
+            || high_watermarks == HighWatermarks::FromCheckpoint
+                && self.high_watermark(partition) > Some(log.high_watermark())
+    }
+
     /// Keeps only the entries of partitions that are in the directory but not served: they are written again as they
     /// were.
     pub(super) fn keep_only(&mut self, unserved: &[TopicPartition]) {
@@ -111,20 +120,34 @@ pub(super) struct Served {
     high_watermarks: Offsets,
 }
 
+/// What a change that is under way means for what is stored of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// Nothing: the log as it is.
+    None,
+    /// No offset is above this one: the log is cut there.
+    NoneAbove(Offset),
+    /// The log starts here, or above: what lies below is deleted.
+    StartAtLeast(Offset),
+}
+
 impl Served {
-    /// Adds a log as it is now, with recovery point and start not above `limit`, if there is one.
-    pub(super) fn add(&mut self, log: &Log, limit: Option<Offset>) {
-        let limited = |offset: Offset| limit.map_or(offset, |limit| offset.min(limit));
+    /// Adds a log as it is now, within a limit.
+    pub(super) fn add(&mut self, log: &Log, limit: Limit) {
+        let limited = |offset: Offset| match limit {
+            Limit::NoneAbove(limit) => offset.min(limit),
+            Limit::None | Limit::StartAtLeast(_) => offset,
+        };
         let partition = log.partition();
         self.recovery_points
             .insert(partition.clone(), limited(log.recovery_point()));
-        let start = limited(log.start_offset());
-        // One at the base of the first segment needs no entry (manager.md 7.4).
-        if log
-            .segments()
-            .first()
-            .is_some_and(|first| start > first.base_offset())
-        {
+        let start = match limit {
+            Limit::StartAtLeast(start) => log.start_offset().max(start),
+            Limit::None | Limit::NoneAbove(_) => limited(log.start_offset()),
+        };
+        // One at the base of the first segment needs no entry (manager.md 7.4); but while a log is cut that may go.
+        let first = log.segments().first().map(|first| first.base_offset());
+        if matches!(limit, Limit::NoneAbove(_)) || first.is_some_and(|first| start > first) {
             self.log_starts.insert(partition.clone(), start);
         }
         self.high_watermarks

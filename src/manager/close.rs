@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::Manager;
-use super::checkpoints::Served;
+use super::checkpoints::{Limit, Served};
 use super::dirs::LogDir;
 use crate::error::Result;
 use crate::format::marker;
@@ -112,7 +112,7 @@ impl Manager {
         let _one_at_a_time = dir.checkpointing.lock();
         let mut served = Served::default();
         for log in logs {
-            served.add(log, None);
+            served.add(log, Limit::None);
         }
         dir.checkpoints
             .write(&*self.fs, &dir.path, served)

@@ -71,6 +71,7 @@ impl Manager {
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
         let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
         let (logs, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
+        let mut says_too_much = Vec::new();
         for dir in &mut dirs {
             let unserved: Vec<_> = failed
                 .iter()
@@ -78,11 +79,14 @@ impl Manager {
                 .map(|f| f.partition.clone())
                 .collect();
             dir.has_failed_logs = !unserved.is_empty();
+            says_too_much.push(logs.values().any(|log: &Arc<Log>| {
+                dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
+            }));
             dir.checkpoints.keep_only(&unserved);
         }
         let schedule = Schedule::new(&options.config.broker, options.clock.now());
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
-        Ok(Self {
+        let opened = Self {
             fs: options.fs,
             clock: options.clock,
             config: options.config,
@@ -98,7 +102,21 @@ impl Manager {
             made: Mutex::default(),
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
-        })
+        };
+        opened.lower_checkpoints(&says_too_much)?;
+        Ok(opened)
+    }
+
+    /// Writes the checkpoints of the directories whose files vouch for more than was found, before anything is appended that
+    /// they would vouch for then.
+    fn lower_checkpoints(&self, says_too_much: &[bool]) -> Result<()> {
+        let logs = self.logs();
+        let dirs = self.dirs.iter().zip(says_too_much);
+        for (dir, _) in dirs.filter(|(dir, says_too_much)| **says_too_much && dir.is_online()) {
+            let here: Vec<_> = logs.iter().filter(|log| dir.holds(log)).collect();
+            self.write_checkpoints(dir, &here)?;
+        }
+        Ok(())
     }
 }
 

@@ -1,12 +1,13 @@
-//! Cutting logs, with what is stored about them outside of their directories. Implements manager.md 7.5, 7.9, log.md 9.5.
+//! Cutting logs at either end, with what is stored about them outside of their directories. Implements manager.md 7.5, 7.9, log.md 9.5.
 //!
 //! The recovery point and the log start on disk come down before the log is cut: above its new end a recovery point would
-//! vouch for records that are appended there later, and a log start would make the next load drop all that is left.
+//! vouch for records that are appended there later, and a log start would make the next load drop all that is left. For the
+//! same reason the start is stored before records are deleted: to a reader they are gone from then on.
 
 use std::sync::Arc;
 
 use super::Manager;
-use super::checkpoints::Served;
+use super::checkpoints::{Limit, Served};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Log;
 use crate::types::Offset;
@@ -33,8 +34,36 @@ impl Manager {
         self.cut(log, target, || log.truncate_fully(target, start))
     }
 
+    /// Deletes the records below `before`, durably: see [`Log::delete_records`]. Where the log starts now.
+    pub fn delete_records(&self, log: &Arc<Log>, before: Offset) -> Result<Offset> {
+        let (high_watermark, start) = (log.high_watermark(), log.start_offset());
+        let target = if before == Offset::NONE {
+            high_watermark
+        } else {
+            before
+        };
+        if target <= start || target > high_watermark {
+            return log.delete_records(before);
+        }
+        // On disk first: what was deleted for a reader must not come back.
+        self.change(log, Limit::StartAtLeast(target), || {
+            log.delete_records(target)
+        })
+    }
+
     fn cut<T>(&self, log: &Arc<Log>, target: Offset, cut: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.change(log, Limit::NoneAbove(target), cut)
+    }
+
+    /// Changes where a log starts or ends, with what is stored about it on the safe side meanwhile.
+    fn change<T>(
+        &self,
+        log: &Arc<Log>,
+        limit: Limit,
+        change: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         self.check_open()?;
+        log.check_open()?;
         let Some(dir) = self.dir_of(log) else {
             return Err(Error::new(
                 ErrorKind::UnknownTopicOrPartition,
@@ -43,15 +72,28 @@ impl Manager {
         };
         dir.health.check()?;
         let logs = self.logs();
-        // Until the log is cut nobody may write what it was.
+        // Until the log is changed nobody may write what it was.
         let _one_at_a_time = dir.checkpointing.lock();
-        let mut served = Served::default();
-        for other in logs.iter().filter(|other| dir.holds(other)) {
-            served.add(other, Arc::ptr_eq(other, log).then_some(target));
+        let write = |limit| {
+            let mut served = Served::default();
+            for other in logs.iter().filter(|other| dir.holds(other)) {
+                let limit = if Arc::ptr_eq(other, log) {
+                    limit
+                } else {
+                    Limit::None
+                };
+                served.add(other, limit);
+            }
+            dir.checkpoints.write(&*self.fs, &dir.path, served)
+        };
+        let outcome = write(limit)
+            .map_err(|e| dir.health.judge(e))
+            .and_then(|()| change());
+        if outcome.is_err() && matches!(limit, Limit::StartAtLeast(_)) && dir.health.check().is_ok()
+        {
+            // What failed has deleted nothing. If that cannot be written either, the next checkpoint says it.
+            let _ = write(Limit::None).map_err(|e| dir.health.judge(e));
         }
-        dir.checkpoints
-            .write(&*self.fs, &dir.path, served)
-            .map_err(|e| dir.health.judge(e))?;
-        cut()
+        outcome
     }
 }

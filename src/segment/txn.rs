@@ -50,13 +50,14 @@ impl Segment {
 
     /// Adds an entry; the file is created by the first.
     pub fn append_aborted(&self, txn: &AbortedTxn) -> Result<()> {
+        // Held over the write: nobody reads half an entry, or keeps what was read before it.
+        let mut known = self.aborted.lock();
+        *known = None;
         let file = self
             .fs
             .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::Create)?;
         let whole = file.len()? / ENTRY_BYTES as u64;
-        file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)?;
-        *self.aborted.lock() = None;
-        Ok(())
+        file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)
     }
 
     /// How many entries have markers below `target`; they are the first ones.
@@ -71,7 +72,8 @@ impl Segment {
     /// Keeps the first `count` entries of the index, if there is one, and makes that durable.
     pub fn keep_aborted(&self, count: usize) -> Result<()> {
         let bytes = (count * ENTRY_BYTES) as u64;
-        *self.aborted.lock() = None;
+        let mut known = self.aborted.lock();
+        *known = None;
         match self
             .fs
             .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::ReadWrite)

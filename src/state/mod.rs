@@ -7,5 +7,7 @@
 
 pub mod append_rules;
 pub mod epochs;
+#[cfg(test)]
+mod model;
 pub mod producers;
 pub mod transactions;

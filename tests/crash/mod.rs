@@ -1,5 +1,5 @@
 //! What the crash tests share: seeded choices, records that tell where they come from, a manager on the simulated disk,
-//! and the comparison of a log with what was appended to it.
+//! calls that change a log, a model of one, and the comparison of the two.
 #![allow(dead_code, reason = "each test binary uses the part it needs")]
 #![allow(
     clippy::unwrap_used,
@@ -7,6 +7,10 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod appends;
+pub(crate) mod change;
+pub(crate) mod check;
+pub(crate) mod model;
 mod random;
 pub(crate) mod run;
 
@@ -17,13 +21,11 @@ use std::sync::Arc;
 use klog::config::{ConfigSet, Resolved};
 use klog::format::builder::{BatchBuilder, BatchOptions};
 use klog::format::codec::Codec;
-use klog::format::epoch_checkpoint::EpochEntry;
 use klog::format::record::Header;
-use klog::format::uuid::Uuid;
 use klog::io::{ManualClock, SimFs};
-use klog::log::{Cursor, CursorOptions, FindingKind, Log};
-use klog::manager::{Manager, ManagerOptions, MissingDir, OpenCounts};
-use klog::types::{LeaderEpoch, Offset, TimestampMs, TopicPartition};
+use klog::log::{Cursor, CursorOptions, FindingKind, Isolation, Log};
+use klog::manager::{HighWatermarks, Manager, ManagerOptions, MissingDir, OpenCounts};
+use klog::types::{Offset, TimestampMs, TopicPartition};
 
 pub(crate) use random::Random;
 
@@ -164,6 +166,16 @@ pub(crate) fn open(
     clock: &Arc<ManualClock>,
     config: &Arc<Resolved>,
 ) -> Result<Manager, klog::Error> {
+    open_with(fs, clock, config, HighWatermarks::FollowEnd)
+}
+
+/// As [`open`], with high watermarks of either kind.
+pub(crate) fn open_with(
+    fs: &SimFs,
+    clock: &Arc<ManualClock>,
+    config: &Arc<Resolved>,
+    high_watermarks: HighWatermarks,
+) -> Result<Manager, klog::Error> {
     Manager::open(ManagerOptions {
         dirs: vec![DIR.into()],
         missing_dir: MissingDir::Create,
@@ -172,7 +184,7 @@ pub(crate) fn open(
         clock: Arc::clone(clock) as Arc<dyn klog::io::Clock>,
         recovery_threads: Some(1),
         broker_epoch: -1,
-        high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        high_watermarks,
     })
 }
 
@@ -187,10 +199,22 @@ pub(crate) fn read_from(
     read_bytes: usize,
     per_call: usize,
 ) -> Result<Vec<(i64, Record)>, klog::Error> {
+    read_as(Isolation::LogEnd, log, start, read_bytes, per_call)
+}
+
+/// As [`read_from`], of an isolation.
+pub(crate) fn read_as(
+    isolation: Isolation,
+    log: &Arc<Log>,
+    start: Offset,
+    read_bytes: usize,
+    per_call: usize,
+) -> Result<Vec<(i64, Record)>, klog::Error> {
     let mut cursor: Cursor = log.cursor(
         start,
         CursorOptions {
             read_bytes,
+            isolation,
             ..CursorOptions::default()
         },
     );
@@ -217,97 +241,6 @@ pub(crate) fn read_from(
             ));
         }
     }
-}
-
-/// The epochs that records with these epochs make.
-pub(crate) fn epochs_of(records: &[Record]) -> Vec<EpochEntry> {
-    let mut epochs: Vec<EpochEntry> = Vec::new();
-    for (offset, record) in (0..).zip(records) {
-        if epochs
-            .last()
-            .is_none_or(|last| last.epoch.0 != record.epoch)
-        {
-            epochs.push(EpochEntry {
-                epoch: LeaderEpoch(record.epoch),
-                start_offset: Offset(offset),
-            });
-        }
-    }
-    epochs
-}
-
-/// What must be true of a log when its directory is opened after a crash.
-#[derive(Clone, Debug)]
-pub(crate) struct Expected {
-    pub(crate) topic: String,
-    /// Everything that was ever handed to an append of this log, and not lost in an earlier crash.
-    pub(crate) records: Vec<Record>,
-    /// So many of them must be there.
-    pub(crate) at_least: usize,
-    /// No more than so many may be there.
-    pub(crate) at_most: usize,
-    /// Whether the log itself must be there.
-    pub(crate) exists: bool,
-    /// The topic ids that it may have.
-    pub(crate) topic_ids: Vec<Option<Uuid>>,
-}
-
-/// Compares an opened log with what is expected; how many records it has.
-pub(crate) fn check_log(
-    manager: &Manager,
-    expected: &Expected,
-    random: &mut Random,
-) -> Result<Option<usize>, String> {
-    let topic = &expected.topic;
-    let log = match manager.log(&partition(topic)) {
-        Ok(log) => log,
-        Err(e) if e.kind() == klog::ErrorKind::UnknownTopicOrPartition && !expected.exists => {
-            return Ok(None);
-        }
-        Err(e) => return Err(format!("log {topic}: {e:?}")),
-    };
-    let read_bytes = *random.pick(&[1, 200, 1000, 16_384]);
-    let per_call = *random.pick(&[1, 3, 1000]);
-    let found = read_from(&log, log.start_offset(), read_bytes, per_call)
-        .map_err(|e| format!("log {topic} cannot be read: {e:?}"))?;
-    let end = usize::try_from(log.end_offset().0).unwrap();
-    if log.start_offset() != Offset(0) || found.len() != end {
-        return Err(format!(
-            "log {topic}: offsets {}..{end}, but {} records",
-            log.start_offset(),
-            found.len()
-        ));
-    }
-    for (i, (offset, record)) in found.iter().enumerate() {
-        if usize::try_from(*offset).ok() != Some(i) {
-            return Err(format!("log {topic}: record {i} has the offset {offset}"));
-        }
-        match expected.records.get(i) {
-            Some(appended) if appended == record => {}
-            appended => {
-                return Err(format!(
-                    "log {topic}: at {i} there is {record:?}, appended was {appended:?}"
-                ));
-            }
-        }
-    }
-    if end < expected.at_least || end > expected.at_most {
-        return Err(format!(
-            "log {topic}: {end} records, but at least {} and at most {} must be there",
-            expected.at_least, expected.at_most
-        ));
-    }
-    let epochs = epochs_of(&expected.records[..end]);
-    if log.epochs() != epochs {
-        return Err(format!(
-            "log {topic}: the epochs are {:?}, not {epochs:?}",
-            log.epochs()
-        ));
-    }
-    if !expected.topic_ids.contains(&log.topic_id()) {
-        return Err(format!("log {topic}: the topic id is {:?}", log.topic_id()));
-    }
-    Ok(Some(end))
 }
 
 /// Whether opening found nothing to do.

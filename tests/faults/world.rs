@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use super::crash::{self, Expected, Random, Record, T};
+use super::crash::change::{Change, Failure, Kinds};
+use super::crash::check::check_log;
+use super::crash::model::{Expected, Model};
+use super::crash::{self, Random, Record, T};
 use klog::config::Resolved;
-use klog::format::codec::Codec;
 use klog::format::uuid::Uuid;
 use klog::inspect::{DumpOptions, dump};
-use klog::io::sim::{Op, OpKind};
 use klog::io::{FileSystem, ManualClock, SimFs};
 use klog::log::{AppendOptions, Log, TimeTarget, WriteDurability};
 use klog::manager::{CreateOptions, Manager};
-use klog::types::{LeaderEpoch, Offset, TimestampMs};
+use klog::types::{Offset, TimestampMs};
 use klog::{Error, ErrorKind};
 
 pub(crate) type Checked<T = ()> = Result<T, String>;
@@ -21,13 +22,7 @@ pub(crate) type Checked<T = ()> = Result<T, String>;
 pub(crate) enum Step {
     Open,
     Create(&'static str, Option<Uuid>),
-    Append {
-        log: usize,
-        records: Vec<Record>,
-        codec: Codec,
-        new_epoch: bool,
-        durability: WriteDurability,
-    },
+    Change(usize, Change),
     Roll(usize),
     Flush(usize),
     Checkpoint,
@@ -35,16 +30,6 @@ pub(crate) enum Step {
     Read(usize),
     LookUp(usize),
     Close,
-}
-
-#[derive(Clone, Default)]
-pub(crate) struct Model {
-    pub(crate) topic: &'static str,
-    pub(crate) records: Vec<Record>,
-    pub(crate) durable: usize,
-    pub(crate) topic_id: Option<Uuid>,
-    /// What failed calls may have stored all the same.
-    pub(crate) doubtful_ids: Vec<Uuid>,
 }
 
 /// A disk, a manager on it, and what must be in there.
@@ -59,6 +44,7 @@ pub(crate) struct World {
 
 pub(crate) fn script(random: &mut Random) -> Vec<Step> {
     let mut next_id = 0;
+    let kinds = Kinds::random(random);
     let uuid = |random: &mut Random| {
         let mut id = [2; 16];
         id[8..].copy_from_slice(&random.next().to_be_bytes());
@@ -72,21 +58,18 @@ pub(crate) fn script(random: &mut Random) -> Vec<Step> {
         let log = random.below(2);
         steps.push(match random.below(16) {
             0..=6 => {
-                let n = 1 + random.below(3);
-                next_id += n as u64;
-                Step::Append {
-                    log,
-                    records: (0..n)
-                        .map(|k| Record::random(random, next_id + k as u64 * 1000, T))
-                        .collect(),
-                    codec: *random.pick(&[Codec::None, Codec::None, Codec::Lz4]),
-                    new_epoch: random.one_in(4),
-                    durability: *random.pick(&[
-                        WriteDurability::PageCache,
-                        WriteDurability::PageCache,
-                        WriteDurability::Synced,
-                    ]),
-                }
+                let durability = *random.pick(&[
+                    WriteDurability::PageCache,
+                    WriteDurability::PageCache,
+                    WriteDurability::Synced,
+                ]);
+                let other = random
+                    .one_in(4)
+                    .then(|| Change::other(random, kinds, false));
+                let change = other
+                    .flatten()
+                    .unwrap_or_else(|| Change::append(random, kinds, durability, &mut next_id, T));
+                Step::Change(log, change)
             }
             7..=8 => Step::Roll(log),
             9 => Step::Flush(log),
@@ -161,9 +144,7 @@ impl World {
                         return Err(failed.error.clone());
                     }
                     self.manager = Some(manager);
-                    for model in &mut self.models {
-                        model.durable = model.records.len();
-                    }
+                    self.take_ends();
                 }
             }
             Step::Create(topic, topic_id) => {
@@ -175,55 +156,27 @@ impl World {
                 self.manager()
                     .get_or_create_log(&crash::partition(topic), &options)?;
                 if self.models.iter().all(|model| model.topic != *topic) {
-                    self.models.push(Model {
-                        topic,
-                        topic_id: *topic_id,
-                        ..Model::default()
-                    });
+                    self.models.push(Model::new(topic, *topic_id, false));
                 }
             }
-            Step::Append {
-                log,
-                records,
-                codec,
-                new_epoch,
-                durability,
-            } => {
-                let (i, log) = self.log(*log);
-                let latest = log.epochs().last().map_or(0, |e| e.epoch.0);
-                let epoch = latest + i32::from(*new_epoch);
-                let options = AppendOptions {
-                    leader_epoch: Some(LeaderEpoch(epoch)),
-                    codec: Some(*codec),
-                    durability: *durability,
-                    ..AppendOptions::default()
-                };
-                let result = match log.append(&mut crash::builder_of(records), &options) {
-                    Err(e) if e.kind() == ErrorKind::RecordListTooLarge => return Ok(()),
-                    other => other?,
-                };
-                let model = &mut self.models[i];
-                assert_eq!(
-                    usize::try_from(result.first_offset.0),
-                    Ok(model.records.len()),
-                    "offsets have no gap"
-                );
-                model
-                    .records
-                    .extend(records.iter().map(|r| Record { epoch, ..r.clone() }));
-                if *durability == WriteDurability::Synced {
-                    model.durable = model.records.len();
+            Step::Change(log, change) => {
+                let i = *log % self.models.len();
+                let manager = self.manager.as_ref().unwrap();
+                match change.make(manager, &mut self.models[i]) {
+                    Ok(_) => {}
+                    Err(Failure::Klog(error)) => return Err(error),
+                    Err(Failure::Wrong(what)) => panic!("{what}"),
                 }
             }
             Step::Roll(log) => {
                 let (i, log) = self.log(*log);
                 let base = log.roll()?;
-                assert_eq!(usize::try_from(base.0), Ok(self.models[i].records.len()));
+                assert_eq!(base.0, self.models[i].end);
             }
             Step::Flush(log) => {
                 let (i, log) = self.log(*log);
                 log.flush()?;
-                self.models[i].durable = self.models[i].records.len();
+                self.models[i].durable = self.models[i].batches.len();
             }
             Step::Checkpoint => self.manager().checkpoint()?,
             Step::AssignTopicId(log, id) => {
@@ -236,8 +189,11 @@ impl World {
             }
             Step::Read(log) => {
                 let (i, log) = self.log(*log);
-                let found = crash::read_from(&log, Offset(0), 300, 2)?;
-                assert_eq!(found.len(), self.models[i].records.len());
+                let model = &self.models[i];
+                let start = model.start.max(model.first_base);
+                let found = crash::read_from(&log, Offset(start), 300, 2)?;
+                let right = Model::records(&model.batches, model.start, i64::MAX);
+                assert_eq!(found.len(), right.len());
             }
             Step::LookUp(log) => {
                 log_for_time(&self.log(*log).1)?;
@@ -246,7 +202,7 @@ impl World {
                 if let Some(manager) = self.manager.take() {
                     manager.close()?;
                     for model in &mut self.models {
-                        model.durable = model.records.len();
+                        model.durable = model.batches.len();
                     }
                 }
             }
@@ -256,55 +212,101 @@ impl World {
 
     /// What must be in the logs; `at_least` says how much of each.
     pub(crate) fn expected(&self, at_least: impl Fn(&Model) -> usize) -> Vec<Expected> {
-        let one = |model: &Model| Expected {
-            topic: model.topic.to_owned(),
-            at_least: at_least(model),
-            at_most: model.records.len(),
-            records: model.records.clone(),
-            exists: true,
-            topic_ids: match model.topic_id {
-                Some(id) => vec![Some(id)],
-                None => [None]
-                    .into_iter()
-                    .chain(model.doubtful_ids.iter().copied().map(Some))
-                    .collect(),
-            },
-        };
-        self.models.iter().map(one).collect()
+        self.models
+            .iter()
+            .map(|model| Expected::in_doubt(model, &at_least))
+            .collect()
     }
 
-    /// An append that was stored and then could not be synced is in the log, and the directory offline: whether the disk
-    /// has it nobody can say. Whether that is what happened.
-    pub(crate) fn adopt_unsynced(&mut self, step: &Step, op: &Op) -> Checked<bool> {
-        let (
-            Step::Append {
-                log,
-                records,
-                new_epoch,
-                ..
-            },
-            Some(_),
-        ) = (step, &self.manager)
-        else {
-            return Ok(false);
-        };
-        let (i, log) = self.log(*log);
-        let had = self.models[i].records.len();
-        let has = usize::try_from(log.end_offset().0).unwrap();
-        if has == had {
-            return Ok(false);
+    /// Takes the logs as they were found, without a look at what is in them.
+    fn take_ends(&mut self) {
+        let manager = self.manager.as_ref().unwrap();
+        for model in &mut self.models {
+            let log = manager.log(&crash::partition(model.topic)).unwrap();
+            let expected = Expected::in_doubt(model, |model| model.batches.len());
+            let after = Model {
+                batches: expected.batches,
+                ..Model::default()
+            };
+            (model.start, model.end) = (log.start_offset().0, log.end_offset().0);
+            model.batches = after.batches[..after.below(model.end)].to_vec();
+            model.durable = model.batches.len();
+            model.max_start = expected.max_start;
+            model.was_cut = expected.was_cut;
+            model.doubt = None;
         }
-        if has != had + records.len() || op.kind != OpKind::Sync {
-            return Err(format!(
-                "the failed append moved the end from {had} to {has}"
-            ));
+    }
+
+    /// Takes the logs as they were found, which must fit.
+    pub(crate) fn adopt(&mut self) -> Checked {
+        let manager = self.manager.take().unwrap();
+        let adopted = self.adopt_from(&manager);
+        self.manager = Some(manager);
+        adopted
+    }
+
+    fn adopt_from(&mut self, manager: &Manager) -> Checked {
+        for model in &mut self.models {
+            let expected = Expected::in_doubt(model, |model| model.batches.len());
+            let found = check_log(manager, &expected, &mut self.random)?.ok_or("a log is gone")?;
+            model.batches = expected.batches[..found.batches].to_vec();
+            model.durable = found.batches;
+            (model.start, model.end) = (found.start, found.end);
+            model.max_start = expected.max_start;
+            model.was_cut = expected.was_cut;
+            model.doubt = None;
         }
-        let latest = self.models[i].records.last().map_or(0, |r| r.epoch);
-        let epoch = latest + i32::from(*new_epoch);
-        self.models[i]
-            .records
-            .extend(records.iter().map(|r| Record { epoch, ..r.clone() }));
-        Ok(true)
+        Ok(())
+    }
+
+    /// What failed has changed nothing, but where it could not be synced how far a log was deleted from its front.
+    pub(crate) fn settle(&mut self, step: &Step) {
+        let is_offline = self
+            .manager
+            .as_ref()
+            .is_some_and(|manager| manager.dirs()[0].failure.is_some());
+        if !is_offline || !matches!(step, Step::Change(_, Change::DeleteRecords(_))) {
+            for model in &mut self.models {
+                model.doubt = None;
+            }
+        }
+    }
+
+    /// A cut that failed has done nothing, or has cut the log, which takes no appends then. What a crash leaves is between the
+    /// two. The log is opened again.
+    pub(crate) fn check_failed_cut(&mut self, i: usize) -> Checked {
+        let i = i % self.models.len();
+        let model = self.models[i].clone();
+        let expected: Vec<Expected> = self
+            .models
+            .iter()
+            .map(|model| Expected::in_doubt(model, |model| model.batches.len()))
+            .collect();
+        let (_, log) = self.log(i);
+        let is_cut = (log.start_offset().0, log.end_offset().0) != (model.start, model.end);
+        if is_cut {
+            let record = Record::random(&mut Random::new(1), 1, T);
+            match log.append(&mut crash::builder_of(&[record]), &AppendOptions::default()) {
+                Err(e) if matches!(e.kind(), ErrorKind::KafkaStorage | ErrorKind::DirOffline) => {}
+                other => return Err(format!("after a failed cut {other:?}")),
+            }
+        }
+        let killed = self.disk.after_kill();
+        self.check_disk(&killed, &expected)
+            .map_err(|e| format!("after a kill: {e}"))?;
+        let seed = self.random.next();
+        let cut = self.disk.after_power_cut(seed);
+        let durable: Vec<Expected> = self
+            .models
+            .iter()
+            .map(|model| Expected::in_doubt(model, |model| model.durable))
+            .collect();
+        self.check_disk(&cut, &durable)
+            .map_err(|e| format!("after the power cut {seed:#x}: {e}"))?;
+        self.manager.take().unwrap().abandon();
+        self.manager =
+            Some(crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?);
+        self.adopt()
     }
 
     /// Opens another disk and compares it with what is expected.
@@ -320,21 +322,21 @@ impl World {
         let manager =
             crash::open(disk, &self.clock, &self.config).map_err(|e| format!("opening: {e:?}"))?;
         for expected in expected {
-            crash::check_log(&manager, expected, &mut self.random)?;
+            check_log(&manager, expected, &mut self.random)?;
         }
         Ok(())
     }
 
     pub(crate) fn check_logs(&mut self, manager: &Manager, expected: &[Expected]) -> Checked {
         for expected in expected {
-            crash::check_log(manager, expected, &mut self.random)?.ok_or("a log is gone")?;
+            check_log(manager, expected, &mut self.random)?.ok_or("a log is gone")?;
         }
         Ok(())
     }
 
     /// Whatever failed: the process sees what it saw before, and so does one that finds the disk after a crash.
     pub(crate) fn check_unchanged(&mut self) -> Checked {
-        let exactly = self.expected(|model| model.records.len());
+        let exactly = self.expected(|model| model.batches.len());
         if let Some(manager) = self.manager.take() {
             let checked = self.check_logs(&manager, &exactly);
             self.manager = Some(manager);
@@ -359,7 +361,7 @@ impl World {
             let append = log
                 .append(&mut crash::builder_of(&[record]), &AppendOptions::default())
                 .map(|_| ());
-            let unflushed = self.models[i].durable < self.models[i].records.len()
+            let unflushed = self.models[i].durable < self.models[i].batches.len()
                 && log.recovery_point() < log.end_offset();
             let flush = if unflushed {
                 log.flush()
@@ -382,16 +384,12 @@ impl World {
     }
 
     pub(crate) fn reopen_unclean(&mut self) -> Checked {
-        let exactly = self.expected(|model| model.records.len());
         let manager =
             crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
         if manager.dirs()[0].was_clean {
             return Err("there is a marker of a clean close".to_owned());
         }
-        self.check_logs(&manager, &exactly)?;
-        for model in &mut self.models {
-            model.durable = model.records.len();
-        }
+        self.adopt_from(&manager)?;
         self.manager = Some(manager);
         Ok(())
     }
@@ -416,8 +414,12 @@ impl World {
         dump(&base, crash::DIR.as_ref(), &options, &mut text)
             .map_err(|e| format!("dump: {e:?}"))?;
         let text = String::from_utf8(text).unwrap();
-        for model in &self.models {
-            let line = format!("log {}-0 start=0 end={} ", model.topic, model.records.len());
+        // A segment that was made for an append which failed may begin above the end.
+        let as_before = self.models.iter().filter(|m| m.rolled_to <= m.end);
+        for model in as_before {
+            let Model { topic, end, .. } = model;
+            let start = model.start.max(model.first_base);
+            let line = format!("log {topic}-0 start={start} end={end} ");
             if !text.contains(&line) {
                 return Err(format!("the dump does not say {line:?}:\n{text}"));
             }

@@ -3,25 +3,17 @@
 use std::sync::Arc;
 
 use super::check::Crash;
-use super::crash::{self, Expected, Random, Record, T};
+use super::crash::change::{Change, Kinds};
+use super::crash::check::{Found, check_log};
+use super::crash::model::{Expected, Model};
+use super::crash::{self, Random, T};
 use super::{Checked, Covered, count};
 use klog::config::Resolved;
-use klog::format::codec::Codec;
 use klog::format::uuid::Uuid;
 use klog::io::{ManualClock, SimFs};
-use klog::log::{AppendOptions, Log, WriteDurability};
-use klog::manager::{CreateOptions, Manager};
-use klog::types::{LeaderEpoch, Offset, TimestampMs};
-
-/// What is known of a log.
-#[derive(Clone, Default)]
-pub(crate) struct Model {
-    pub(crate) topic: &'static str,
-    pub(crate) records: Vec<Record>,
-    /// So many are below a flush that returned.
-    pub(crate) durable: usize,
-    pub(crate) topic_id: Option<Uuid>,
-}
+use klog::log::{Log, WriteDurability};
+use klog::manager::{CreateOptions, HighWatermarks, Manager};
+use klog::types::{Offset, TimestampMs};
 
 /// One random history of a directory, with the checks at each of its moments.
 pub(crate) struct History {
@@ -32,6 +24,8 @@ pub(crate) struct History {
     pub(crate) config: Arc<Resolved>,
     pub(crate) manager: Option<Manager>,
     pub(crate) models: Vec<Model>,
+    pub(crate) kinds: Kinds,
+    pub(crate) high_watermarks: HighWatermarks,
     /// Whether the directory was closed in order.
     pub(crate) clean: bool,
     pub(crate) next_id: u64,
@@ -43,8 +37,19 @@ impl History {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x706f_7765_7200_0000);
         let config = random_config(&mut random);
+        let kinds = Kinds::random(&mut random);
+        let high_watermarks = *random.pick(&[
+            HighWatermarks::FollowEnd,
+            HighWatermarks::FollowEnd,
+            HighWatermarks::FromCheckpoint,
+        ]);
         Self {
-            told: vec![format!("config {:?}", config.1)],
+            told: vec![format!(
+                "config {:?} {kinds:?} {high_watermarks:?}",
+                config.1
+            )],
+            kinds,
+            high_watermarks,
             config: config.0,
             random,
             disk: SimFs::new(),
@@ -61,7 +66,20 @@ impl History {
     pub(crate) fn run(&mut self) -> Checked {
         self.step("open", Self::open)?;
         self.step("create a", |h| h.create("a"))?;
-        for _ in 0..12 + self.random.below(8) {
+        for _ in 0..9 + self.random.below(6) {
+            if self.random.one_in(5) {
+                let is_manual = self.is_manual();
+                let other = Change::other(&mut self.random, self.kinds, is_manual);
+                if let Some(change) = other {
+                    let name = match &change {
+                        Change::TruncateTo(_) => "cut",
+                        Change::TruncateFully(_) => "drop",
+                        _ => "change",
+                    };
+                    self.step(name, |h| h.make(&change))?;
+                    continue;
+                }
+            }
             match self.random.below(32) {
                 0..=9 => self.step("append", |h| h.append(WriteDurability::PageCache))?,
                 10..=12 => self.step("append synced", |h| h.append(WriteDurability::Synced))?,
@@ -95,7 +113,7 @@ impl History {
         name: &str,
         act: impl FnOnce(&mut Self) -> Checked<String>,
     ) -> Checked {
-        let (before, was_clean) = (self.models.clone(), self.clean);
+        let before = self.models.clone();
         self.disk.record_moments();
         let told = act(self).map_err(|problem| format!("{name}: {problem}"))?;
         self.told.push(format!("{name} {told}"));
@@ -109,7 +127,7 @@ impl History {
                 (&before, false)
             };
             let after_cut = self.expected(from, |model| model.durable);
-            let after_kill = self.expected(from, |model| model.records.len());
+            let after_kill = self.expected(from, |model| model.batches.len());
             let cut_seed = self.random.next();
             let at = |what: &str| {
                 format!(
@@ -135,7 +153,6 @@ impl History {
                     .map_err(|problem| format!("{}: {problem}", at("kill")))?;
             }
         }
-        let _ = was_clean;
         Ok(())
     }
 
@@ -145,18 +162,13 @@ impl History {
         from: &[Model],
         at_least: impl Fn(&Model) -> usize,
     ) -> Vec<Expected> {
-        let all = self.models.iter().enumerate().map(|(i, now)| {
-            let before = from.get(i);
-            Expected {
-                topic: now.topic.to_owned(),
-                records: now.records.clone(),
-                at_least: before.map_or(0, &at_least).min(now.records.len()),
-                at_most: now.records.len(),
-                exists: before.is_some(),
-                topic_ids: vec![before.and_then(|model| model.topic_id), now.topic_id],
-            }
-        });
-        all.collect()
+        let all = self.models.iter().enumerate();
+        all.map(|(i, now)| Expected::between(from.get(i), now, &at_least))
+            .collect()
+    }
+
+    pub(crate) fn is_manual(&self) -> bool {
+        self.high_watermarks == HighWatermarks::FromCheckpoint
     }
 
     pub(crate) fn manager(&self) -> &Manager {
@@ -174,20 +186,19 @@ impl History {
     }
 
     pub(crate) fn open(&mut self) -> Checked<String> {
-        let manager =
-            crash::open(&self.disk, &self.clock, &self.config).map_err(|e| format!("{e:?}"))?;
-        if self.clean {
+        let manager = crash::open_with(&self.disk, &self.clock, &self.config, self.high_watermarks)
+            .map_err(|e| format!("{e:?}"))?;
+        let begins_anew = |model: &Model| model.was_cut && model.start == model.end;
+        if self.clean && !self.models.iter().any(begins_anew) {
             crash::check_nothing_done(&manager)?;
         }
         // What a recovery found stays from now on, synced.
         let expected = self.expected(&self.models, |model| model.durable);
         let mut ends = Vec::new();
         for (model, expected) in self.models.iter_mut().zip(expected) {
-            let end =
-                crash::check_log(&manager, &expected, &mut self.random)?.ok_or("a log is gone")?;
-            model.records.truncate(end);
-            model.durable = end;
-            ends.push(end);
+            let found = check_log(&manager, &expected, &mut self.random)?.ok_or("a log is gone")?;
+            adopt(model, found);
+            ends.push((found.start, found.end, found.batches));
         }
         self.manager = Some(manager);
         self.clean = false;
@@ -207,11 +218,8 @@ impl History {
         self.manager()
             .get_or_create_log(&crash::partition(topic), &options)
             .map_err(|e| format!("{e:?}"))?;
-        self.models.push(Model {
-            topic,
-            topic_id,
-            ..Model::default()
-        });
+        self.models
+            .push(Model::new(topic, topic_id, self.is_manual()));
         Ok(format!("{topic_id:?}"))
     }
 
@@ -222,68 +230,21 @@ impl History {
     }
 
     pub(crate) fn append(&mut self, durability: WriteDurability) -> Checked<String> {
-        let (i, log) = self.random_log();
-        let latest = log.epochs().last().map_or(0, |e| e.epoch.0);
-        let epoch = latest + i32::from(self.random.one_in(6));
-        let mut records: Vec<Record> = (0..=self.random.below(5))
-            .map(|n| Record::random(&mut self.random, self.next_id + n as u64, self.now))
-            .collect();
-        self.next_id += records.len() as u64;
-        let codec = *self.random.pick(&[
-            Codec::None,
-            Codec::None,
-            Codec::None,
-            Codec::Lz4,
-            Codec::Snappy,
-            Codec::Gzip,
-            Codec::Zstd,
-        ]);
-        let options = AppendOptions {
-            leader_epoch: Some(LeaderEpoch(epoch)),
-            codec: Some(codec),
-            durability,
-            ..AppendOptions::default()
-        };
-        let result = if self.random.one_in(4) {
-            log.append_batches(&crash::batch_of(&records, codec), &options)
-        } else {
-            log.append(&mut crash::builder_of(&records), &options)
-        };
-        let result = match result {
-            Err(e) if e.kind() == klog::ErrorKind::RecordListTooLarge => {
-                return Ok("refused".to_owned());
-            }
-            other => other.map_err(|e| format!("{e:?}"))?,
-        };
-        let model = &mut self.models[i];
-        if usize::try_from(result.first_offset.0) != Ok(model.records.len()) {
-            return Err(format!("the append got the offset {}", result.first_offset));
-        }
-        for record in &mut records {
-            record.epoch = epoch;
-            if result.log_append_time.is_some() {
-                record.timestamp = result.log_append_time.0;
-            }
-        }
-        let n = records.len();
-        model.records.append(&mut records);
-        if durability == WriteDurability::Synced {
-            model.durable = model.records.len();
-        }
-        // A recovery point is a promise too.
-        model.durable = model
-            .durable
-            .max(usize::try_from(log.recovery_point().0).unwrap());
-        Ok(format!(
-            "{n} to {} in epoch {epoch}, durable {}",
-            model.topic, model.durable
-        ))
+        let (now, kinds) = (self.now, self.kinds);
+        let change = Change::append(&mut self.random, kinds, durability, &mut self.next_id, now);
+        self.make(&change)
+    }
+
+    pub(crate) fn make(&mut self, change: &Change) -> Checked<String> {
+        let i = self.random.below(self.models.len());
+        let manager = self.manager.as_ref().unwrap();
+        Ok(change.make(manager, &mut self.models[i])?)
     }
 
     pub(crate) fn roll(&mut self) -> Checked<String> {
         let (i, log) = self.random_log();
         match log.roll() {
-            Ok(base) if usize::try_from(base.0) != Ok(self.models[i].records.len()) => {
+            Ok(base) if base.0 != self.models[i].end => {
                 Err(format!("the new segment begins at {base}"))
             }
             // An empty active segment of the same base stays.
@@ -295,17 +256,17 @@ impl History {
     pub(crate) fn flush(&mut self) -> Checked<String> {
         let (i, log) = self.random_log();
         log.flush().map_err(|e| format!("{e:?}"))?;
-        self.models[i].durable = self.models[i].records.len();
+        self.models[i].durable = self.models[i].batches.len();
         Ok(self.models[i].topic.to_owned())
     }
 
     pub(crate) fn flush_partly(&mut self) -> Checked<String> {
         let (i, log) = self.random_log();
-        let upto = self.random.below(self.models[i].records.len() + 3);
-        log.flush_to(Offset(i64::try_from(upto).unwrap()))
-            .map_err(|e| format!("{e:?}"))?;
+        let end = usize::try_from(self.models[i].end).unwrap();
+        let upto = i64::try_from(self.random.below(end + 3)).unwrap();
+        log.flush_to(Offset(upto)).map_err(|e| format!("{e:?}"))?;
         let model = &mut self.models[i];
-        model.durable = model.durable.max(upto.min(model.records.len()));
+        model.flushed(upto);
         Ok(format!("{} to {upto}", model.topic))
     }
 
@@ -336,7 +297,7 @@ impl History {
         self.manager().close().map_err(|e| format!("{e:?}"))?;
         self.manager = None;
         for model in &mut self.models {
-            model.durable = model.records.len();
+            model.durable = model.batches.len();
         }
         self.clean = true;
         count(&self.covered.clean);
@@ -356,6 +317,17 @@ impl History {
         self.manager = None;
         self.told.push(format!("power cut {seed:#x}"));
     }
+}
+
+/// What a recovery found stays from now on, synced.
+pub(crate) fn adopt(model: &mut Model, found: Found) {
+    if found.batches < model.batches.len() {
+        model.batches.truncate(found.batches);
+    }
+    model.durable = found.batches;
+    (model.start, model.end) = (found.start, found.end);
+    model.max_start = model.max_start.max(found.start);
+    model.high_watermark = model.high_watermark.map(|_| found.high_watermark);
 }
 
 pub(crate) fn random_config(
