@@ -117,11 +117,14 @@ impl Segment {
     }
 
     /// Takes into memory what readers may want of its other files, before these lose their names: who holds the segment can
-    /// read it on. Its indexes are of no use to who does not look offsets up, so that they cannot be read is no failure.
+    /// read it on.
     pub fn detach(&self) -> Result<()> {
         self.aborted_txns()?;
-        let _ = self.with_indexes(|_| Ok(()));
-        Ok(())
+        match self.with_indexes(|_| Ok(())) {
+            // Then its readers do without: it goes in any case.
+            Err(e) if e.is_corrupt_data() || e.is_not_found() => Ok(()),
+            other => other,
+        }
     }
 
     /// Makes its bytes and its index files durable as they are (log.md 2.24).
