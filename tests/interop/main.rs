@@ -17,6 +17,7 @@ mod support;
 mod kafka;
 
 mod appends;
+mod broker;
 mod clean_close;
 mod damaged;
 mod dump_tool;

@@ -2,14 +2,12 @@ package io.klog.interop;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -22,7 +20,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * Kafka's own clients. Record number i has the key {@code k(i mod 7)} and a value that begins with {@code vi}; a record in
- * an answer is {@code OFFSET KEY VALUE}, or {@code PARTITION OFFSET KEY VALUE} where a whole topic is read.
+ * an answer is {@code OFFSET KEY VALUE}.
  */
 final class Clients {
     private static final int KEYS = 7;
@@ -32,8 +30,8 @@ final class Clients {
     private static final Duration POLL = Duration.ofMillis(500);
 
     private final String servers;
-    /** The acknowledged records of the flood, which has this list's lock while it adds some. */
-    private final List<String> acknowledged = new ArrayList<>();
+    /** The acknowledged records of the floods, which have this map's lock while they add some. */
+    private final Map<TopicPartition, List<String>> acknowledged = new HashMap<>();
     private Throwable floodEnd;
     private volatile boolean closed;
 
@@ -46,8 +44,8 @@ final class Clients {
             new Command("produce", "TOPIC-PARTITION CODEC plain|idempotent FIRST COUNT", this::produce),
             new Command("transact", "TOPIC-PARTITION TRANSACTIONAL_ID commit|abort FIRST COUNT", this::transact),
             new Command("flood", "TOPIC-PARTITION [TRANSACTIONAL_ID]", this::flood),
-            new Command("acknowledged", "COUNT", this::awaitAcknowledged),
-            new Command("consume", "TOPIC read_uncommitted|read_committed [GROUP]", this::consume),
+            new Command("acknowledged", "TOPIC-PARTITION COUNT", this::awaitAcknowledged),
+            new Command("consume", "TOPIC-PARTITION read_uncommitted|read_committed [GROUP]", this::consume),
             new Command("position", "GROUP TOPIC-PARTITION", this::position));
     }
 
@@ -109,7 +107,7 @@ final class Clients {
                     ? transact(producer, partition, commits, first, FLOOD_ROUND)
                     : send(producer, partition, first, FLOOD_ROUND);
                 synchronized (acknowledged) {
-                    if (commits || !transactional) acknowledged.addAll(sent);
+                    if (commits || !transactional) of(partition).addAll(sent);
                     acknowledged.notifyAll();
                 }
             }
@@ -121,21 +119,27 @@ final class Clients {
         }
     }
 
-    /** Waits until the flood has so many acknowledged records, and gives all that it has. */
+    /** Waits until a flood has so many acknowledged records, and gives all of that partition. */
     private String awaitAcknowledged(Arguments arguments) throws InterruptedException {
+        TopicPartition partition = partition(arguments);
         int count = arguments.int32("COUNT");
         arguments.end();
         synchronized (acknowledged) {
-            while (acknowledged.size() < count) {
-                if (floodEnd != null) throw new KafkaException("the flood has ended", floodEnd);
+            while (of(partition).size() < count) {
+                if (floodEnd != null) throw new KafkaException("a flood has ended", floodEnd);
                 acknowledged.wait(TimeUnit.SECONDS.toMillis(PATIENCE_S));
             }
-            return String.join("", acknowledged);
+            return String.join("", of(partition));
         }
     }
 
+    private List<String> of(TopicPartition partition) {
+        return acknowledged.computeIfAbsent(partition, p -> new ArrayList<>());
+    }
+
     private String consume(Arguments arguments) {
-        String topic = arguments.text("TOPIC");
+        TopicPartition partition = partition(arguments);
+        List<TopicPartition> only = List.of(partition);
         Map<String, Object> settings = new HashMap<>(Map.of("bootstrap.servers", servers,
             "isolation.level", arguments.text("ISOLATION"), "auto.offset.reset", "none", "enable.auto.commit", "false",
             "check.crcs", "true"));
@@ -143,22 +147,16 @@ final class Clients {
         if (inGroup) settings.put("group.id", arguments.text("GROUP"));
         arguments.end();
         try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
-            List<TopicPartition> partitions = consumer.partitionsFor(topic).stream()
-                .map(info -> new TopicPartition(topic, info.partition())).toList();
-            consumer.assign(partitions);
-            consumer.seekToBeginning(partitions);
-            Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
-            List<ConsumerRecord<String, String>> records = new ArrayList<>();
+            consumer.assign(only);
+            consumer.seekToBeginning(only);
+            long end = consumer.endOffsets(only).get(partition);
+            StringBuilder lines = new StringBuilder();
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
-            while (partitions.stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
-                if (System.nanoTime() > deadline) throw new IllegalStateException("no end is reached of " + ends);
-                consumer.poll(POLL).forEach(records::add);
+            while (consumer.position(partition) < end) {
+                if (System.nanoTime() > deadline) throw new IllegalStateException("the end " + end + " is not reached");
+                consumer.poll(POLL).forEach(record -> lines.append(line(record.offset(), record.key(), record.value())));
             }
             if (inGroup) consumer.commitSync();
-            records.sort(Comparator.comparingInt(ConsumerRecord::partition));
-            StringBuilder lines = new StringBuilder();
-            records.forEach(record -> lines.append(record.partition()).append(' ')
-                .append(line(record.offset(), record.key(), record.value())));
             return lines.toString();
         }
     }
