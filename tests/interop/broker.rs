@@ -65,7 +65,7 @@ impl Known {
         self.add(seen);
     }
 
-    fn forget_below(&mut self, start: i64) {
+    pub(crate) fn forget_below(&mut self, start: i64) {
         self.records.retain(|&offset, _| offset >= start);
     }
 

@@ -16,6 +16,7 @@ mod support;
 
 mod kafka;
 
+mod adoption;
 mod appends;
 mod broker;
 mod clean_close;
