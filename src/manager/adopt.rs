@@ -1,4 +1,4 @@
-//! Taking over a log that was written in another directory: under the topic id, leader epoch and checkpoints of this one.
+//! Taking over a log that was written in another directory: under the topic id and with the checkpoints of this one.
 //!
 //! The copy grows in a directory marked `-delete`, which any owner removes if we do not come to the end, and takes the
 //! place of the partition's empty log in one rename, when all of it is durable. Implements manager.md 1.7.
@@ -17,6 +17,10 @@ use crate::io::replace_file;
 use crate::log::{DirHealth, HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::{LeaderEpoch, Offset, TopicPartition};
 
+/// The epoch under which what was written elsewhere counts: never later than the broker's own. Which that is the directory
+/// does not say, as an epoch without a record does not survive a load.
+const EPOCH: LeaderEpoch = LeaderEpoch(0);
+
 /// A log that was taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adopted {
@@ -28,7 +32,7 @@ pub struct Adopted {
 
 impl Manager {
     /// Takes a partition over from the directory of another manager, for the broker that has its topic: the broker's empty
-    /// log of that partition is replaced by a copy under its topic id, with leader epochs that it accepts, and without the
+    /// log of that partition is replaced by a copy under its topic id and the leader epoch 0, and without the
     /// producers, whose ids it gives to others. The other directory keeps its log, closed. Nothing here has changed if this
     /// fails before the copy takes its place, and the other's log may be closed then.
     pub fn adopt(&self, from: &Manager, partition: &TopicPartition) -> Result<Adopted> {
@@ -59,11 +63,10 @@ impl Manager {
         };
         dir.health.check()?;
         let source = from.log(partition)?;
-        let latest = old.info().latest_epoch.unwrap_or(LeaderEpoch(0));
         let copy = dir
             .path
             .join(marked_dir_name(partition, Uuid::random()?, DELETE));
-        let copied = self.copy_into(&copy, &source, topic_id, latest);
+        let copied = self.copy_into(&copy, &source, topic_id);
         if let Err(e) = copied {
             // What is left of it is removed by whoever opens the directory next.
             let _ = remove_tree(&*self.fs, &copy);
@@ -78,15 +81,9 @@ impl Manager {
     }
 
     /// Makes the copy, and loads it once.
-    fn copy_into(
-        &self,
-        copy: &Path,
-        source: &Log,
-        topic_id: Uuid,
-        latest: LeaderEpoch,
-    ) -> Result<()> {
+    fn copy_into(&self, copy: &Path, source: &Log, topic_id: Uuid) -> Result<()> {
         self.fs.create_dir(copy)?;
-        source.close_and_copy(&*self.fs, copy, latest)?;
+        source.close_and_copy(&*self.fs, copy, EPOCH)?;
         replace_file(
             &*self.fs,
             &copy.join(partition_metadata::FILE),

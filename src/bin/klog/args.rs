@@ -64,8 +64,8 @@ pub(crate) enum Command {
     },
     /// Hand a log that klog wrote in a directory of its own to a broker, which is stopped and has its topic.
     ///
-    /// The broker's log of that partition must be empty; a copy takes its place, under the broker's topic id and leader
-    /// epoch. Producers that wrote it are forgotten: the broker gives their ids to others. SRC keeps its log.
+    /// The broker's log of that partition must be empty; a copy takes its place, under the broker's topic id and the
+    /// leader epoch 0. Producers that wrote it are forgotten: the broker gives their ids to others. SRC keeps its log.
     Adopt {
         /// The directory that has the log.
         #[arg(value_name = "SRC")]
