@@ -410,7 +410,7 @@ fn look(dir: &Path, partition: &str) -> Vec<Seen> {
         }
     };
     let lines = text.log(partition).starting("rec");
-    lines.into_iter().map(|line| record(line)).collect()
+    lines.into_iter().map(record).collect()
 }
 
 #[test]
