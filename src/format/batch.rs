@@ -411,6 +411,17 @@ pub fn stamp(batch: &mut [u8], base_offset: Offset, leader_epoch: LeaderEpoch) {
     put(batch, EPOCH_AT, leader_epoch.0.to_be_bytes());
 }
 
+/// Lowers the leader epoch in the beginning of a batch to `latest`, if it is a later one; messages of magic 0 and 1 have
+/// none. Whether anything changed.
+pub fn cap_epoch(prefix: &mut [u8; PREFIX_AND_MAGIC_BYTES], latest: LeaderEpoch) -> bool {
+    let epoch = i32_at(prefix, EPOCH_AT).unwrap_or_default();
+    let is_later = array::<1>(prefix, MAGIC_AT) == Some([2]) && epoch > latest.0;
+    if is_later {
+        put(prefix, EPOCH_AT, latest.0.to_be_bytes());
+    }
+    is_later
+}
+
 /// Sets timestamp type and max timestamp of a batch of magic 2; if both are as wanted nothing changes, else the
 /// checksum is made anew and unknown attribute bits are cleared (records.md 2.4).
 pub fn set_max_timestamp(batch: &mut [u8], append_time: bool, max_timestamp: TimestampMs) {

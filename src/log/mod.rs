@@ -12,6 +12,7 @@
 mod append;
 mod close;
 mod committed;
+mod copy;
 mod cursor;
 mod end;
 mod epoch_file;

@@ -118,7 +118,7 @@ impl Manager {
 }
 
 /// Removes a directory with all that is in it; of a link only the link. What is gone already is fine.
-fn remove_tree(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+pub(super) fn remove_tree(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     match fs.remove_file(path) {
         Err(e) if e.is_not_found() => return Ok(()),
         // A directory is no file; what cannot be removed for another reason shows again below.

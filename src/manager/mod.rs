@@ -10,6 +10,7 @@
 //! Deletion, moving between directories, retention and other work in the background come with the log manager's issue;
 //! so do directories that are marked `-delete`, `-future` or `-stray`: they are left as they are.
 
+mod adopt;
 mod checkpoints;
 mod close;
 mod create;
@@ -35,6 +36,7 @@ use crate::io::{Clock, FileSystem, RealFs, SystemClock};
 use crate::log::{DirHealth, Finding, Log};
 use crate::types::TopicPartition;
 
+pub use adopt::Adopted;
 pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;

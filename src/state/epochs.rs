@@ -139,6 +139,16 @@ impl EpochCache {
         Change::Changed
     }
 
+    /// The epochs of a log whose batches count as written under `latest` where they were under a later one.
+    #[must_use]
+    pub fn capped(&self, latest: LeaderEpoch) -> Self {
+        let capped = |e: &EpochEntry| EpochEntry {
+            epoch: e.epoch.min(latest),
+            ..*e
+        };
+        Self::from_lines(&self.entries.iter().map(capped).collect::<Vec<_>>())
+    }
+
     /// Forgets all entries.
     pub fn clear(&mut self) -> Change {
         let had_any = !self.entries.is_empty();
@@ -193,6 +203,23 @@ mod tests {
                 })
                 .collect(),
         }
+    }
+
+    #[test]
+    fn later_epochs_become_the_latest_that_is_allowed_from_the_first_of_them_on() {
+        let c = cache(&[(0, 0), (2, 5), (4, 9), (7, 12)]);
+        for (latest, expected) in [
+            (9, c.clone()),
+            (7, c.clone()),
+            (5, cache(&[(0, 0), (2, 5), (4, 9), (5, 12)])),
+            (3, cache(&[(0, 0), (2, 5), (3, 9)])),
+            (2, cache(&[(0, 0), (2, 5)])),
+            (0, cache(&[(0, 0)])),
+        ] {
+            assert_eq!(c.capped(LeaderEpoch(latest)), expected, "{latest}");
+        }
+        assert_eq!(cache(&[(4, 9)]).capped(LeaderEpoch(1)), cache(&[(1, 9)]));
+        assert!(EpochCache::default().capped(LeaderEpoch(1)).is_empty());
     }
 
     #[test]

@@ -19,7 +19,9 @@ mod run;
 
 mod kafka;
 
+mod adoption;
 mod appends;
+mod broker;
 mod clean_close;
 mod damaged;
 mod differential;

@@ -13,11 +13,13 @@
     reason = "helpers of tests: a failure here fails the test that asked"
 )]
 
+pub(crate) mod broker;
 pub(crate) mod canonical;
 pub(crate) mod child;
 pub(crate) mod command;
 pub(crate) mod engine;
 pub(crate) mod fixture;
+pub(crate) mod jvm;
 pub(crate) mod model;
 pub(crate) mod producing;
 pub(crate) mod random;

@@ -6,23 +6,16 @@
     reason = "a referee that cannot answer fails the test that asked"
 )]
 
-use std::env;
-use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
-/// A small heap, and a start that is quick rather than code that is fast: most runs last seconds.
-const JVM_FLAGS: [&str; 3] = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+use super::jvm::Jvm;
+
 const MAIN_CLASS: &str = "io.klog.interop.Referee";
+const HEAP_MIB: u32 = 512;
 
 /// A running referee. It answers one request after the other and ends when dropped.
-pub(crate) struct Referee {
-    child: Child,
-    /// Gone once the referee is told to end.
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-}
+pub(crate) struct Referee(Jvm);
 
 /// What Kafka's log manager found in a data directory, and what it said while it loaded and closed it.
 #[derive(Debug, Default)]
@@ -41,39 +34,7 @@ impl Referee {
     /// # Panics
     /// If the referee was not built, or there is no Java.
     pub(crate) fn start() -> Self {
-        let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/target");
-        let jar = target.join("klog-interop.jar");
-        assert!(
-            jar.is_file(),
-            "{} is missing: run `make interop` first",
-            jar.display()
-        );
-        let mut class_path = OsString::from(&jar);
-        class_path.push(":");
-        class_path.push(target.join("lib").join("*"));
-        let mut child = Command::new(java())
-            .args(JVM_FLAGS)
-            .arg("-cp")
-            .arg(class_path)
-            .arg(MAIN_CLASS)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| {
-                panic!(
-                    "cannot start {}: {error}; the referee needs Java 17",
-                    java().display()
-                )
-            });
-        let requests = child.stdin.take();
-        let Some(answers) = child.stdout.take() else {
-            panic!("the referee has no standard output")
-        };
-        Self {
-            child,
-            requests,
-            answers: BufReader::new(answers),
-        }
+        Self(Jvm::start(MAIN_CLASS, HEAP_MIB, &[], Stdio::inherit()))
     }
 
     /// Sends one request, the command first, and waits for its answer: the payload, or the text of the error.
@@ -81,13 +42,8 @@ impl Referee {
     /// # Panics
     /// If a field holds a tab or a line end, or the referee is gone.
     pub(crate) fn call(&mut self, fields: &[&str]) -> Result<String, String> {
-        for field in fields {
-            assert!(
-                !field.contains(['\t', '\n', '\r']),
-                "not a field of a request: {field:?}"
-            );
-        }
-        self.exchange(fields)
+        self.0
+            .exchange(fields)
             .unwrap_or_else(|error| panic!("the referee is gone at {fields:?}: {error}"))
     }
 
@@ -134,41 +90,6 @@ impl Referee {
         self.call(fields)
             .unwrap_or_else(|error| panic!("the referee refuses {fields:?}: {error}"))
     }
-
-    fn exchange(&mut self, fields: &[&str]) -> std::io::Result<Result<String, String>> {
-        let requests = self
-            .requests
-            .as_mut()
-            .ok_or(std::io::ErrorKind::BrokenPipe)?;
-        let mut request = fields.join("\t");
-        request.push('\n');
-        requests.write_all(request.as_bytes())?;
-        requests.flush()?;
-        let mut head = String::new();
-        self.answers.read_line(&mut head)?;
-        let (kind, size) = head
-            .trim_end()
-            .split_once(' ')
-            .ok_or(std::io::ErrorKind::UnexpectedEof)?;
-        let size = size.parse::<usize>().map_err(std::io::Error::other)?;
-        let mut payload = vec![0; size];
-        self.answers.read_exact(&mut payload)?;
-        let payload = String::from_utf8(payload).map_err(std::io::Error::other)?;
-        match kind {
-            "ok" => Ok(Ok(payload)),
-            "error" => Ok(Err(payload)),
-            _ => Err(std::io::Error::other(format!("unknown answer {kind}"))),
-        }
-    }
-}
-
-impl Drop for Referee {
-    fn drop(&mut self) {
-        // The referee ends when its input does.
-        drop(self.requests.take());
-        // An error here would only hide the test's own.
-        let _ = self.child.wait();
-    }
 }
 
 /// The name of the protocol error in an error's text, such as `OFFSET_OUT_OF_RANGE`. `UNKNOWN_SERVER_ERROR` stands for
@@ -183,11 +104,4 @@ pub(crate) fn error_name(error: &str) -> &str {
 fn text(path: &Path) -> &str {
     path.to_str()
         .unwrap_or_else(|| panic!("not UTF-8: {}", path.display()))
-}
-
-fn java() -> PathBuf {
-    env::var_os("JAVA_HOME").map_or_else(
-        || PathBuf::from("java"),
-        |home| Path::new(&home).join("bin/java"),
-    )
 }

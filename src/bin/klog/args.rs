@@ -62,6 +62,21 @@ pub(crate) enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Hand a log that klog wrote in a directory of its own to a broker, which is stopped and has its topic.
+    ///
+    /// The broker's log of that partition must be empty; a copy takes its place, under the broker's topic id and the
+    /// leader epoch 0. Producers that wrote it are forgotten: the broker gives their ids to others. SRC keeps its log.
+    Adopt {
+        /// The directory that has the log.
+        #[arg(value_name = "SRC")]
+        source: PathBuf,
+        /// Where it goes, and how both directories are read.
+        #[command(flatten)]
+        broker: BrokerArgs,
+        /// The log, by its name in both.
+        #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+        partition: TopicPartition,
+    },
     /// Load every log for real, as a broker does after a crash, and close the directory in order.
     Recover(DirArgs),
 }
@@ -71,6 +86,17 @@ pub(crate) enum Command {
 pub(crate) struct DirArgs {
     /// The log directory.
     #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// The configuration.
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// The directory of a broker.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BrokerArgs {
+    /// The broker's log directory.
+    #[arg(value_name = "BROKER-DIR")]
     pub(crate) dir: PathBuf,
     /// The configuration.
     #[command(flatten)]

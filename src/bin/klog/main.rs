@@ -1,8 +1,9 @@
-//! The `klog` command: looks at Kafka data directories, and recovers them.
+//! The `klog` command: looks at Kafka data directories, recovers them, hands logs over.
 //!
 //! Parsing and printing only; the work is the library's. Standard output carries the stated lines and nothing else,
 //! everything for a person goes to standard error. Exit status: 0 done, 1 an error, 2 wrong usage.
 
+mod adopt;
 mod args;
 mod config_args;
 mod progress;
@@ -64,6 +65,11 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
             now_ms,
             dry_run,
         } => retain::retain(dir, partition.as_ref(), *now_ms, *dry_run),
+        Command::Adopt {
+            source,
+            broker,
+            partition,
+        } => adopt::adopt(source, broker, partition),
         Command::Offsets { log, timestamps } => ask(log, |log| {
             timestamps.iter().map(|&ts| time_line(log, ts)).collect()
         }),

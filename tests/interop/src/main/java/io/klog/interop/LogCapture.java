@@ -1,5 +1,6 @@
 package io.klog.interop;
 
+import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -56,6 +57,7 @@ public final class LogCapture {
     private static final ConcurrentMap<String, Logger> LOGGERS = new ConcurrentHashMap<>();
     private static final Deque<Line> LINES = new ArrayDeque<>();
     private static volatile String lastRoll;
+    private static volatile PrintStream echo;
 
     private LogCapture() { }
 
@@ -75,11 +77,28 @@ public final class LogCapture {
         }
     }
 
+    /** Prints every line from INFO on there too, for a person. */
+    static void echoTo(PrintStream stream) {
+        echo = stream;
+    }
+
     private static Logger logger(String name) {
         return LOGGERS.computeIfAbsent(name, CapturingLogger::new);
     }
 
     private static void keep(Kind kind, FormattingTuple event) {
+        echo(kind.name(), event);
+        hold(kind, event);
+    }
+
+    private static void echo(String level, FormattingTuple event) {
+        PrintStream stream = echo;
+        if (stream == null) return;
+        stream.println(System.currentTimeMillis() + " " + level + " " + event.getMessage());
+        if (event.getThrowable() != null) event.getThrowable().printStackTrace(stream);
+    }
+
+    private static void hold(Kind kind, FormattingTuple event) {
         String text = event.getMessage() == null ? "" : event.getMessage();
         if (event.getThrowable() != null) text += ": " + event.getThrowable();
         synchronized (LINES) {
@@ -89,8 +108,9 @@ public final class LogCapture {
     }
 
     private static void info(FormattingTuple event) {
+        echo("INFO", event);
         String text = event.getMessage();
-        if (text != null && REPAIRS.stream().anyMatch(text::contains)) keep(Kind.RECOVERED, event);
+        if (text != null && REPAIRS.stream().anyMatch(text::contains)) hold(Kind.RECOVERED, event);
     }
 
     private static void debug(String format, Object... arguments) {

@@ -1,21 +1,10 @@
 package io.klog.interop;
 
-import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
 import org.apache.kafka.common.utils.internals.AppInfoParser;
 import org.apache.kafka.common.utils.internals.Exit;
 
@@ -24,19 +13,18 @@ import org.apache.kafka.common.utils.internals.Exit;
  * JVM serves a whole test run. README.md describes the protocol. With {@code selftest DIR} it checks itself instead.
  */
 public final class Referee {
-    private final Map<String, Command> commands = new LinkedHashMap<>();
+    private Referee() { }
 
-    private Referee() {
-        add(new Command("version", "", arguments -> AppInfoParser.getVersion() + "\n"));
-        add(new Command("help", "", arguments -> usage()));
-        add(new Command("dump", "DIR", arguments -> CanonicalDump.of(arguments.path("DIR"))));
-        add(new Command("manager", "DIR", ManagerRun::run));
-        add(new Command("dumplog", "FILE[,FILE...]", DumpTool::run));
-        add(new Command("logs", "", arguments -> LogCapture.take().stream()
-            .map(line -> line + "\n").collect(Collectors.joining())));
-        add(new Command("batch", "BASE CODEC create|append|none APPEND_TIME [KEY=NUMBER...] RECORD...",
-            BatchBuilder::build));
-        new LogDriver().commands().forEach(this::add);
+    private static CommandServer server() {
+        CommandServer server = new CommandServer()
+            .add(new Command("version", "", arguments -> AppInfoParser.getVersion() + "\n"))
+            .add(new Command("dump", "DIR", arguments -> CanonicalDump.of(arguments.path("DIR"))))
+            .add(new Command("manager", "DIR", ManagerRun::run))
+            .add(new Command("dumplog", "FILE[,FILE...]", DumpTool::run))
+            .add(new Command("batch", "BASE CODEC create|append|none APPEND_TIME [KEY=NUMBER...] RECORD...",
+                BatchBuilder::build));
+        new LogDriver().commands().forEach(server::add);
+        return server;
     }
 
     /** Starts the server, or the self test. */
@@ -47,7 +35,7 @@ public final class Referee {
         Exit.setExitProcedure(Referee::refuseExit);
         Exit.setHaltProcedure(Referee::refuseExit);
         if (arguments.length == 0) {
-            new Referee().serve(System.in, answers);
+            server().serve(System.in, answers);
         } else if (arguments.length == 2 && arguments[0].equals("selftest")) {
             boolean passed = SelfTest.run(Path.of(arguments[1]), answers);
             answers.flush();
@@ -61,43 +49,5 @@ public final class Referee {
     /** Kafka ends its process when it is told nonsense or loses its last directory; here that is an answer. */
     private static void refuseExit(int status, String message) {
         throw new IllegalStateException("Kafka wants to exit with status " + status + ": " + message);
-    }
-
-    private void add(Command command) {
-        commands.put(command.name(), command);
-    }
-
-    private String usage() {
-        return commands.values().stream().map(command -> (command.name() + " " + command.usage()).strip() + "\n")
-            .collect(Collectors.joining());
-    }
-
-    private void serve(InputStream requests, OutputStream answers) throws IOException {
-        BufferedReader lines = new BufferedReader(new InputStreamReader(requests, StandardCharsets.UTF_8));
-        for (String request = lines.readLine(); request != null; request = lines.readLine()) {
-            answer(request, answers);
-            answers.flush();
-        }
-    }
-
-    private void answer(String request, OutputStream answers) throws IOException {
-        String kind;
-        byte[] payload;
-        try {
-            payload = Text.utf8(run(new ArrayList<>(Arrays.asList(request.split("\t", -1)))));
-            kind = "ok ";
-        } catch (Throwable thrown) {
-            // Even an error of the JVM (memory, stack) concerns this request only.
-            payload = Text.utf8(Failure.text(thrown));
-            kind = "error ";
-        }
-        answers.write(Text.utf8(kind + payload.length + "\n"));
-        answers.write(payload);
-    }
-
-    private String run(List<String> fields) throws Exception {
-        Command command = commands.get(fields.get(0));
-        if (command == null) throw new BadRequest("unknown command " + fields.get(0));
-        return command.action().run(new Arguments(fields.subList(1, fields.size())));
     }
 }
