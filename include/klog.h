@@ -1731,6 +1731,20 @@ klog_status klog_log_open(klog_manager manager,
                           klog_error *err);
 
 /**
+ * Loads a log again that failed to load when its manager was opened, as after a crash: the cause is mended, or of two
+ * directories of one partition one is left. KLOG_OK also if the log is loaded already;
+ * KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION if there is none; the status of the load if it fails again.
+ *
+ * Thread class T2, cost class C3. topic is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_log_retry(klog_manager manager,
+                           const char *topic_name,
+                           size_t topic_len,
+                           int32_t partition,
+                           klog_error *err);
+
+/**
  * The next offset to be assigned: the cheapest call.
  *
  * Thread class T0, cost class C0. out is required.

@@ -295,7 +295,15 @@ fn d58_a_partition_in_two_directories_is_served_from_none_and_both_stay() {
         "what was not opened was not closed"
     );
     // One copy gone, the log is back, with the offset that its checkpoint kept.
+    let manager = dirs.open();
+    let still = manager.retry_log(&name("a-0")).unwrap_err();
+    assert_eq!(still.kind(), ErrorKind::DuplicateLog);
     fs::remove_dir_all(dirs.file(1, "a-0")).unwrap();
+    let log = manager.retry_log(&name("a-0")).unwrap();
+    assert_eq!(offsets(&log, 0), [0, 1, 2]);
+    assert!(manager.failed_logs().is_empty());
+    drop(log);
+    manager.abandon();
     let manager = dirs.open();
     assert_eq!(offsets(&manager.log(&name("a-0")).unwrap(), 0), [0, 1, 2]);
     assert_eq!(manager.log(&name("a-0")).unwrap().recovery_point().0, 3);
@@ -326,6 +334,67 @@ fn d57_a_log_that_does_not_load_leaves_the_others_and_keeps_its_checkpoint() {
     assert_eq!(offsets(&manager.log(&name("a-0")).unwrap(), 0), [0, 1, 2]);
     manager.close().unwrap();
     assert!(dirs.is_clean(0));
+}
+
+#[test]
+fn d57_a_log_that_did_not_load_is_loaded_when_it_can_be() {
+    let dirs = Dirs::new(1);
+    let manager = dirs.open();
+    dirs.make(&manager, 0, "a-0", 5);
+    dirs.make(&manager, 0, "b-0", 3);
+    manager.close().unwrap();
+    let log_file = dirs.file(0, "a-0").join("00000000000000000000.log");
+    let bytes = fs::read(&log_file).unwrap();
+    fs::remove_file(&log_file).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &log_file).unwrap();
+    let manager = dirs.open();
+    let partition = name("a-0");
+    let first = manager.log(&partition).unwrap_err();
+    let again = manager.retry_log(&partition).unwrap_err();
+    assert_eq!(again.kind(), first.kind());
+    assert_eq!(manager.failed_logs().len(), 1);
+    // Loaded already, and never heard of.
+    assert_eq!(manager.retry_log(&name("b-0")).unwrap().end_offset().0, 3);
+    let unknown = manager.retry_log(&name("c-0")).unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::UnknownTopicOrPartition);
+
+    // The last batch is gone: less is there than the recovery point that was kept says.
+    fs::remove_file(&log_file).unwrap();
+    fs::write(&log_file, &bytes[..bytes.len() - 1]).unwrap();
+    let log = manager.retry_log(&partition).unwrap();
+    assert_eq!(offsets(&log, 0), [0, 1, 2, 3]);
+    assert!(manager.failed_logs().is_empty());
+    assert!(Arc::ptr_eq(&log, &manager.log(&partition).unwrap()));
+    let points = fs::read_to_string(dirs.file(0, RECOVERY_POINTS)).unwrap();
+    assert_eq!(points, "0\n2\na 0 4\nb 0 3\n", "before any append");
+    fill(&log, 2);
+    manager.close().unwrap();
+    assert!(dirs.is_clean(0));
+    let manager = dirs.open();
+    assert_eq!(
+        offsets(&manager.log(&partition).unwrap(), 0),
+        [0, 1, 2, 3, 4, 5]
+    );
+}
+
+#[test]
+fn d57_what_was_kept_for_a_log_goes_with_it() {
+    let dirs = Dirs::new(1);
+    let manager = dirs.open();
+    dirs.make(&manager, 0, "a-0", 5);
+    manager.close().unwrap();
+    let log_file = dirs.file(0, "a-0").join("00000000000000000000.log");
+    let bytes = fs::read(&log_file).unwrap();
+    fs::remove_file(&log_file).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &log_file).unwrap();
+    let manager = dirs.open();
+    fs::remove_file(&log_file).unwrap();
+    fs::write(&log_file, &bytes).unwrap();
+    manager.retry_log(&name("a-0")).unwrap();
+    manager.delete_log(&name("a-0")).unwrap();
+    manager.checkpoint().unwrap();
+    let points = fs::read_to_string(dirs.file(0, RECOVERY_POINTS)).unwrap();
+    assert_eq!(points, "0\n0\n");
 }
 
 #[test]

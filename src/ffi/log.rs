@@ -70,6 +70,31 @@ pub extern "C" fn klog_log_open(
     })
 }
 
+/// Loads a log again that failed to load when its manager was opened, as after a crash: the cause is mended, or of two
+/// directories of one partition one is left. KLOG_OK also if the log is loaded already;
+/// KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION if there is none; the status of the load if it fails again.
+///
+/// Thread class T2, cost class C3. topic is required; err is nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_log_retry(
+    manager: klog_manager,
+    topic_name: *const c_char,
+    topic_len: usize,
+    partition: i32,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_log_retry", err, |call| {
+        let topic = topic(topic_name, topic_len)?;
+        check_topic(topic)?;
+        check_partition(partition)?;
+        let partition = TopicPartition::new(topic, partition);
+        handles::with_manager(call, manager, Access::Change, |open| {
+            open.manager.retry_log(&partition).map(|_| ())
+        })
+    })
+}
+
 fn open_log(
     manager: &crate::manager::Manager,
     partition: &TopicPartition,

@@ -214,8 +214,8 @@ fn list(manager: &Manager) -> String {
             )
         })
         .collect();
-    let failed = manager.failed_logs().iter();
-    logs.extend(failed.map(|f| (f.partition.clone(), f.dir.clone(), "-".to_owned(), "failed")));
+    let failed = manager.failed_logs().into_iter();
+    logs.extend(failed.map(|f| (f.partition, f.dir, "-".to_owned(), "failed")));
     logs.sort();
     self::lines(logs.iter().map(|(partition, dir, id, flags)| {
         format!(

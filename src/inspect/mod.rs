@@ -70,10 +70,10 @@ impl Look {
     }
 
     /// The logs that cannot be loaded. One that is gone is none of them.
-    fn failed_logs(&self) -> impl Iterator<Item = &FailedLog> {
+    fn failed_logs(&self) -> impl Iterator<Item = FailedLog> {
         self.manager
             .failed_logs()
-            .iter()
+            .into_iter()
             .filter(|failed| !has_vanished(failed))
     }
 
@@ -82,9 +82,9 @@ impl Look {
         let vanished: Vec<_> = self
             .manager
             .failed_logs()
-            .iter()
-            .filter(|f| has_vanished(f))
-            .map(|f| &f.partition)
+            .into_iter()
+            .filter(has_vanished)
+            .map(|f| f.partition)
             .collect();
         let mut findings = self.manager.report().to_vec();
         for finding in findings
@@ -94,7 +94,7 @@ impl Look {
             if finding
                 .partition
                 .as_ref()
-                .is_some_and(|partition| vanished.contains(&partition))
+                .is_some_and(|partition| vanished.contains(partition))
             {
                 finding.kind = FindingKind::Ignored;
                 finding.status = None;

@@ -89,8 +89,14 @@ impl Checkpoints {
             .retain(|partition, _| unserved.contains(partition));
     }
 
-    /// Writes all files: the entries that are kept, and those of the logs that are served.
-    pub(super) fn write(&self, fs: &dyn FileSystem, dir: &Path, served: Served) -> Result<()> {
+    /// Writes all files: the entries that are kept for logs that failed to load, and those of the logs that are served.
+    pub(super) fn write(
+        &self,
+        fs: &dyn FileSystem,
+        dir: &Path,
+        served: Served,
+        failed: &[TopicPartition],
+    ) -> Result<()> {
         for (name, kept, offsets) in [
             (
                 RECOVERY_POINT_FILE,
@@ -105,6 +111,7 @@ impl Checkpoints {
             ),
         ] {
             let mut all = kept.clone();
+            all.retain(|partition, _| failed.contains(partition));
             all.extend(offsets);
             replace_file(fs, &dir.join(name), &checkpoint::write(&all))?;
         }

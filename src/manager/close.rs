@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::format::marker;
 use crate::io::OpenMode;
 use crate::log::Log;
+use crate::types::TopicPartition;
 
 impl Manager {
     /// Closes every log, writes checkpoints and markers, and gives the directories back. The first failure is answered;
@@ -22,6 +23,7 @@ impl Manager {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        let _none_is_loaded_now = self.retrying.lock();
         let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
             .into_values()
             .collect();
@@ -89,7 +91,8 @@ impl Manager {
             return Err(failure);
         }
         self.write_checkpoints(dir, logs)?;
-        if dir.has_failed_logs {
+        // What was not loaded was not closed either.
+        if !self.failed_in(dir).is_empty() {
             return Ok(());
         }
         let path = dir.path.join(marker::FILE);
@@ -115,8 +118,17 @@ impl Manager {
             served.add(log, Limit::None);
         }
         dir.checkpoints
-            .write(&*self.fs, &dir.path, served)
+            .write(&*self.fs, &dir.path, served, &self.failed_in(dir))
             .map_err(|e| dir.health.judge(e))
+    }
+
+    /// The partitions in a directory that could not be loaded.
+    pub(super) fn failed_in(&self, dir: &LogDir) -> Vec<TopicPartition> {
+        let failed = self.failed.read();
+        let here = failed
+            .iter()
+            .filter(|failed| failed.dir.parent() == Some(dir.path.as_path()));
+        here.map(|failed| failed.partition.clone()).collect()
     }
 
     /// Writes the checkpoints of every directory now.

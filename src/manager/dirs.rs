@@ -36,8 +36,6 @@ pub(super) struct LogDir {
     pub(super) checkpoints: Checkpoints,
     /// Held while checkpoints are written, from looking at the logs on: an older look must not be written over a later one.
     pub(super) checkpointing: parking_lot::Mutex<()>,
-    /// Whether a log in it could not be opened: the directory gets no clean-shutdown marker then.
-    pub(super) has_failed_logs: bool,
 }
 
 impl LogDir {
@@ -50,7 +48,6 @@ impl LogDir {
             lock: parking_lot::Mutex::new(None),
             checkpoints: Checkpoints::default(),
             checkpointing: parking_lot::Mutex::new(()),
-            has_failed_logs: false,
         }
     }
 

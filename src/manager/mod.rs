@@ -7,8 +7,7 @@
 //! Promises: a directory is owned by one manager at a time, in this process and across processes; the clean-shutdown
 //! marker stands only over directories whose every log was closed in order. Implements manager.md 1-3 and 10.
 //!
-//! Deletion, moving between directories, retention and other work in the background come with the log manager's issue;
-//! so do directories that are marked `-delete`, `-future` or `-stray`: they are left as they are.
+//! Directories that are marked `-future` or `-stray` are left as they are.
 
 mod adopt;
 mod checkpoints;
@@ -19,6 +18,7 @@ mod dirs;
 mod open;
 mod progress;
 mod retain;
+mod retry;
 mod tasks;
 mod truncate;
 
@@ -104,7 +104,9 @@ pub struct Manager {
     high_watermarks: HighWatermarks,
     dirs: Vec<LogDir>,
     logs: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
-    failed: Vec<FailedLog>,
+    failed: RwLock<Vec<FailedLog>>,
+    /// Held while a log is loaded again.
+    retrying: Mutex<()>,
     report: Vec<Finding>,
     counts: OpenCounts,
     closed: AtomicBool,
@@ -156,20 +158,23 @@ impl Manager {
         self.logs.read().values().cloned().collect()
     }
 
-    /// The logs that could not be opened.
+    /// The logs that could not be opened, and were not since.
     #[must_use]
-    pub fn failed_logs(&self) -> &[FailedLog] {
-        &self.failed
+    pub fn failed_logs(&self) -> Vec<FailedLog> {
+        self.failed.read().clone()
     }
 
     /// The log of a partition. What could not be opened answers why.
     pub fn log(&self, partition: &TopicPartition) -> Result<Arc<Log>> {
         self.check_open()?;
-        if let Some(log) = self.logs.read().get(partition) {
+        // Held on: a log that is loaded again goes from one list to the other.
+        let logs = self.logs.read();
+        if let Some(log) = logs.get(partition) {
             return Ok(Arc::clone(log));
         }
         match self
             .failed
+            .read()
             .iter()
             .find(|failed| failed.partition == *partition)
         {

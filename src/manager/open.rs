@@ -78,7 +78,6 @@ impl Manager {
                 .filter(|f| f.dir.parent() == Some(dir.path.as_path()))
                 .map(|f| f.partition.clone())
                 .collect();
-            dir.has_failed_logs = !unserved.is_empty();
             says_too_much.push(logs.values().any(|log: &Arc<Log>| {
                 dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
             }));
@@ -95,7 +94,8 @@ impl Manager {
             high_watermarks: options.high_watermarks,
             dirs,
             logs: RwLock::new(logs),
-            failed,
+            failed: RwLock::new(failed),
+            retrying: Mutex::default(),
             report,
             counts,
             closed: AtomicBool::new(false),

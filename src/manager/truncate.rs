@@ -84,7 +84,8 @@ impl Manager {
                 };
                 served.add(other, limit);
             }
-            dir.checkpoints.write(&*self.fs, &dir.path, served)
+            dir.checkpoints
+                .write(&*self.fs, &dir.path, served, &self.failed_in(dir))
         };
         let outcome = write(limit)
             .map_err(|e| dir.health.judge(e))

@@ -101,6 +101,33 @@ fn expired_segments_go_when_they_are_asked_to_or_by_ticks() {
 }
 
 #[test]
+fn a_log_that_failed_to_load_is_loaded_again() {
+    let root = tempfile::tempdir().unwrap();
+    let (owner, t) = managed(root.path());
+    ok(|e| klog_append_one(t, null(), 0, null(), 0, NOW, null_mut(), e));
+    close(owner);
+    let file = root.path().join("t-0/00000000000000000000.log");
+    let kept = root.path().join("kept");
+    std::fs::rename(&file, &kept).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &file).unwrap();
+    let owner = manager(root.path());
+    let retry = |name: &str, e: *mut klog_error| {
+        klog_log_retry(owner, name.as_ptr().cast(), name.len(), 0, e)
+    };
+    let failed = refused(KLOG_ERR_KAFKA_STORAGE_ERROR, "t-0", |e| retry("t", e));
+    assert_eq!(failed.partition, 0);
+    refused(KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION, "u-0", |e| {
+        retry("u", e)
+    });
+    refused(KLOG_ERR_INVALID_TOPIC_EXCEPTION, "", |e| retry("..", e));
+    std::fs::rename(&kept, &file).unwrap();
+    ok(|e| retry("t", e));
+    ok(|e| retry("t", e));
+    assert_eq!(end_offset(log(owner, "t")), 1);
+    close(owner);
+}
+
+#[test]
 fn a_deleted_log_is_gone_and_can_be_made_again() {
     let root = tempfile::tempdir().unwrap();
     let (owner, t) = managed(root.path());

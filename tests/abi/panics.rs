@@ -144,6 +144,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_truncate_fully" => klog_truncate_fully(t, 0, -1, e),
         "klog_retain" => klog_retain(owner, klog_log { id: 0 }, 0, null_mut(), e),
         "klog_log_delete" => klog_log_delete(t, 0, e),
+        "klog_log_retry" => klog_log_retry(owner, null(), 0, 0, e),
         "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
         other => panic!("no call of {other} here"),
     });
