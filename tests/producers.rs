@@ -283,3 +283,73 @@ fn hc38_without_snapshots_a_clean_log_is_read_again() {
     step("A 7/0 0").at_offsets(&log, 2, 2);
     assert_eq!(aborted(&log), [(0, "7:1..2 3".to_owned())]);
 }
+
+/// A log of three segments with a batch of producer 1 in each, closed in order: snapshots 2, 4, 6.
+fn three_snapshots() -> Home {
+    let home = Home::new();
+    let (manager, log) = manual(&home);
+    step("I 1/0 0+2").at_offsets(&log, 0, 1);
+    log.roll().unwrap();
+    step("I 1/0 2+2").at_offsets(&log, 2, 3);
+    log.roll().unwrap();
+    step("I 1/0 4+2").at_offsets(&log, 4, 5);
+    manager.close().unwrap();
+    assert_eq!(snapshots(&home), [2, 4, 6]);
+    home
+}
+
+fn snapshots(home: &Home) -> Vec<i64> {
+    home.sizes(".snapshot")
+        .into_iter()
+        .map(|(offset, _)| offset)
+        .collect()
+}
+
+fn reopened(home: &Home) -> (String, Vec<i64>) {
+    let (_manager, log) = manual(home);
+    (queue(&log, 1), snapshots(home))
+}
+
+#[test]
+fn e14_corrupt_missing_and_stray_snapshots() {
+    let all = ("0..1@0..1 2..3@2..3 4..5@4..5".to_owned(), vec![2, 4, 6]);
+    let last = ("4..5@4..5".to_owned(), vec![2, 4, 6]);
+    let names = ["2.snapshot", "4.snapshot", "6.snapshot"];
+
+    // The newest good one is loaded, what lies behind it is read.
+    let home = three_snapshots();
+    home.flip("6.snapshot", 30);
+    home.cut("4.snapshot", 3);
+    assert_eq!(reopened(&home), all);
+    let home = three_snapshots();
+    for name in names {
+        home.flip(name, 30);
+    }
+    assert_eq!(reopened(&home), all);
+
+    // Of strays the last one stays, if it is not beyond the end.
+    let home = three_snapshots();
+    for name in ["1.snapshot", "3.snapshot", "5.snapshot", "9.snapshot"] {
+        home.write(name, home.read("6.snapshot"));
+    }
+    let from_4 = ("2..3@2..3 4..5@4..5".to_owned(), vec![2, 4, 6]);
+    assert_eq!(reopened(&home), from_4);
+    let home = three_snapshots();
+    home.write("5.snapshot", home.read("6.snapshot"));
+    home.remove("6.snapshot");
+    let twice = ("4..5@4..5 4..5@4..5".to_owned(), vec![2, 4, 5, 6]);
+    assert_eq!(reopened(&home), twice);
+
+    // Without any a clean log is read again (HC38), an unclean one recovered.
+    for (unclean, expected) in [(None, &all), (Some(0), &last), (Some(6), &last)] {
+        let home = three_snapshots();
+        for name in names {
+            home.remove(name);
+        }
+        if let Some(recovery_point) = unclean {
+            home.forget_marker();
+            home.checkpoint("recovery-point-offset-checkpoint", recovery_point);
+        }
+        assert_eq!(reopened(&home), *expected, "recovery point {unclean:?}");
+    }
+}
