@@ -1,4 +1,4 @@
-//! Cutting logs: log.md 9 and the example E12 of state.md 11, leader epochs (E16), and what a cut must not do.
+//! Cutting logs at either end: log.md 9, 14.4, 14.5 and the example E12 of state.md 11, leader epochs (E16), and what a cut must not do.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -441,4 +441,77 @@ fn deleted_records_do_not_come_back_after_a_crash() {
     manager.abandon();
     let log = t0(&home.open());
     assert_eq!((log.start_offset().0, log.end_offset().0), (5, 5));
+}
+
+/// The log of log.md 14.4: six segments of one batch each, each batch in an epoch of its own.
+fn six_segments(home: &Home) -> (Manager, Arc<Log>) {
+    let manager = home.open();
+    let log = t0(&manager);
+    for i in 0..6 {
+        append_in_epoch(&log, &five(1000 + i), i32::try_from(i).unwrap());
+    }
+    assert_eq!(bases(&log), [0, 5, 10, 15, 20, 25]);
+    assert_eq!(log.recovery_point().0, 25);
+    (manager, log)
+}
+
+fn bases(log: &Log) -> Vec<i64> {
+    segments(log).into_iter().map(|(base, _)| base).collect()
+}
+
+#[test]
+fn log_md_14_4_truncation_to_an_offset_and_fully() {
+    let home = Home::new().set("internal.segment.bytes", 200);
+    let (manager, log) = six_segments(&home);
+    assert!(manager.truncate_to(&log, Offset(13)).unwrap());
+    assert_eq!(segments(&log), [(0, 116), (5, 116), (10, 0)]);
+    assert_eq!((ends(&log), log.recovery_point().0), ((0, 13, 13), 13));
+    assert_eq!(epochs(&log), [(0, 0), (1, 5), (2, 10)]);
+    assert_eq!(snapshots(&home), [5, 10, 13]);
+    append_in_epoch(&log, &[rec(NOW, "k", "v")], 2);
+    assert_eq!(bases(&log), [0, 5, 10]);
+    let (found, _) = support::engine::read(&log, 11, 1).unwrap();
+    assert_eq!((found.first_offset.0, found.next_offset.0), (13, 14));
+
+    log.delete_records(Offset(7)).unwrap();
+    assert!(manager.truncate_to(&log, Offset(3)).unwrap());
+    assert_eq!((ends(&log), log.recovery_point().0), ((3, 3, 3), 3));
+    assert_eq!(segments(&log), [(0, 0)]);
+    assert!(epochs(&log).is_empty());
+
+    manager.truncate_fully(&log, Offset(50), None).unwrap();
+    assert_eq!((ends(&log), log.recovery_point().0), ((50, 50, 50), 3));
+    append_in_epoch(&log, &[rec(NOW, "k", "v"), rec(NOW, "k", "w")], 2);
+    assert!(manager.truncate_to(&log, Offset(10)).unwrap());
+    assert_eq!((ends(&log), segments(&log)), ((10, 10, 10), vec![(10, 0)]));
+}
+
+#[test]
+fn log_md_14_5_the_log_start_goes_up_and_segments_go() {
+    let home = Home::new()
+        .set("internal.segment.bytes", 200)
+        .set("retention.ms", -1);
+    let (manager, log) = six_segments(&home);
+    log.leave_high_watermark_to_caller().unwrap();
+    let retained = |expected: &[i64]| {
+        manager.retain(&log, klog::manager::Pass::Apply).unwrap();
+        assert_eq!(bases(&log), expected);
+    };
+    log.set_high_watermark(Offset(20)).unwrap();
+    let refused = manager.delete_records(&log, Offset(21)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::OffsetOutOfRange);
+    assert_eq!(manager.delete_records(&log, Offset(12)).unwrap().0, 12);
+    assert_eq!(log.start_offset().0, 12);
+    assert_eq!(epochs(&log).first(), Some(&(2, 12)));
+    let refused = support::engine::read(&log, 11, 1).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::OffsetOutOfRange);
+    let (found, _) = support::engine::read(&log, 12, 1).unwrap();
+    assert_eq!((found.first_offset.0, found.next_offset.0), (10, 15));
+    retained(&[10, 15, 20, 25]);
+
+    log.set_high_watermark(Offset(30)).unwrap();
+    manager.delete_records(&log, Offset(30)).unwrap();
+    retained(&[25]);
+    log.roll().unwrap();
+    retained(&[30]);
 }
