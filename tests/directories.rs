@@ -62,6 +62,15 @@ impl Dirs {
         self.file(dir, CLEAN_MARKER).exists()
     }
 
+    /// Makes a log of the first directory unloadable. The file that was replaced, and what it held.
+    fn spoil(&self, partition: &str) -> (PathBuf, Vec<u8>) {
+        let log_file = self.file(0, partition).join("00000000000000000000.log");
+        let bytes = fs::read(&log_file).unwrap();
+        fs::remove_file(&log_file).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", &log_file).unwrap();
+        (log_file, bytes)
+    }
+
     /// A log in one of the directories, with `n` records.
     fn make(&self, manager: &Manager, dir: usize, partition: &str, n: i64) -> Arc<Log> {
         let options = CreateOptions {
@@ -316,10 +325,7 @@ fn d57_a_log_that_does_not_load_leaves_the_others_and_keeps_its_checkpoint() {
     dirs.make(&manager, 0, "a-0", 3);
     dirs.make(&manager, 0, "b-0", 3);
     manager.close().unwrap();
-    let log_file = dirs.file(0, "a-0").join("00000000000000000000.log");
-    let bytes = fs::read(&log_file).unwrap();
-    fs::remove_file(&log_file).unwrap();
-    std::os::unix::fs::symlink("/nowhere/at/all", &log_file).unwrap();
+    let (log_file, bytes) = dirs.spoil("a-0");
     let manager = dirs.open();
     assert_eq!(manager.failed_logs().len(), 1);
     assert!(manager.log(&name("a-0")).is_err());
@@ -343,10 +349,7 @@ fn d57_a_log_that_did_not_load_is_loaded_when_it_can_be() {
     dirs.make(&manager, 0, "a-0", 5);
     dirs.make(&manager, 0, "b-0", 3);
     manager.close().unwrap();
-    let log_file = dirs.file(0, "a-0").join("00000000000000000000.log");
-    let bytes = fs::read(&log_file).unwrap();
-    fs::remove_file(&log_file).unwrap();
-    std::os::unix::fs::symlink("/nowhere/at/all", &log_file).unwrap();
+    let (log_file, bytes) = dirs.spoil("a-0");
     let manager = dirs.open();
     let partition = name("a-0");
     let first = manager.log(&partition).unwrap_err();
@@ -383,10 +386,7 @@ fn d57_what_was_kept_for_a_log_goes_with_it() {
     let manager = dirs.open();
     dirs.make(&manager, 0, "a-0", 5);
     manager.close().unwrap();
-    let log_file = dirs.file(0, "a-0").join("00000000000000000000.log");
-    let bytes = fs::read(&log_file).unwrap();
-    fs::remove_file(&log_file).unwrap();
-    std::os::unix::fs::symlink("/nowhere/at/all", &log_file).unwrap();
+    let (log_file, bytes) = dirs.spoil("a-0");
     let manager = dirs.open();
     fs::remove_file(&log_file).unwrap();
     fs::write(&log_file, &bytes).unwrap();
