@@ -65,7 +65,7 @@ pub fn dump(
         match entry {
             Entry::Log(log) => {
                 write_log(&mut text, &log, out, print, &mut findings)?;
-                write_files(&mut text, &*look.fs, log.dir())?;
+                write_files(&mut text, &*look.fs, &log.dir())?;
             }
             Entry::Failed(partition) => {
                 let _ = writeln!(text, "log {partition} error");
@@ -155,10 +155,11 @@ fn write_log(
     print: impl Fn(&mut String, &mut dyn Write) -> Result<()>,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
+    let dir = log.dir();
     let mut note = |text| {
         findings.push(Finding {
             kind: FindingKind::Ignored,
-            dir: log.dir().parent().unwrap_or(log.dir()).to_path_buf(),
+            dir: dir.parent().unwrap_or(&dir).to_path_buf(),
             partition: Some(log.partition().clone()),
             status: None,
             text,

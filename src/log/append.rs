@@ -474,7 +474,7 @@ impl Log {
         } else {
             segment.aborted_txns()?.len()
         };
-        segment.file().ready().map_err(|e| self.health.judge(e))?;
+        segment.file().ready().map_err(|e| self.health().judge(e))?;
         let stored = writer
             .active
             .store(stamped.bytes)
@@ -498,7 +498,7 @@ impl Log {
                 writer.broken = Some(cut);
             }
             return Err(self
-                .health
+                .health()
                 .judge(error)
                 .context(format_args!("append to {}", self.partition)));
         }
@@ -525,7 +525,7 @@ impl Log {
         match segment.file().sync() {
             Ok(()) => error,
             Err(e) => self
-                .health
+                .health()
                 .judge(e)
                 .context(format_args!("after a failed append ({error})")),
         }
@@ -533,7 +533,7 @@ impl Log {
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {
         self.check_open()?;
-        self.health.check()?;
+        self.health().check()?;
         match &writer.broken {
             None => Ok(()),
             Some(cause) => Err(Error::new(

@@ -29,7 +29,7 @@ impl Log {
                 let end = writer.end;
                 writer.producers.set_map_end(end);
                 writer.producers.take_snapshot(Durability::Synced)?;
-                self.fs.sync_dir(&self.dir)?;
+                self.fs.sync_dir(&self.dir())?;
                 // Those that the next load would remove, such as the one of an earlier close: what was closed in order is as
                 // a load leaves it, down to the names. That they are gone need not be durable.
                 let bases: Vec<_> = self
@@ -44,7 +44,7 @@ impl Log {
                 };
                 writer.producers.tidy(&bases, range)
             });
-        closed.map_err(|e| self.health.judge(e))
+        closed.map_err(|e| self.health().judge(e))
     }
 
     /// Closes without writing anything: what a crash of the process would leave.

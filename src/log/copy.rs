@@ -49,7 +49,7 @@ impl Log {
         for segment in self.segments().iter() {
             let base = segment.base_offset();
             for kind in SegmentFileKind::OF_SEGMENT {
-                let from = path_of(&self.dir, base, kind);
+                let from = path_of(&self.dir(), base, kind);
                 if kind != SegmentFileKind::Log && !exists(&*self.fs, &from)? {
                     continue;
                 }

@@ -71,7 +71,7 @@ impl Log {
         if upto <= self.recovery_point() {
             return Ok(());
         }
-        self.health.check()?;
+        self.health().check()?;
         let end = self.sync_active(Files::Log)?;
         self.raise_recovery_point(match reach {
             Reach::Exactly => upto.min(end),
@@ -109,7 +109,7 @@ impl Log {
     /// As [`Self::flush`], for closing: with all files and names. The active segment must be finished.
     pub(super) fn flush_all_files(&self) -> Result<()> {
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        self.health.check()?;
+        self.health().check()?;
         self.sync_names()?;
         let end = self.sync_active(Files::All)?;
         self.raise_recovery_point(end);
@@ -139,7 +139,7 @@ impl Log {
         is_there
             .and_then(|is_there| {
                 if is_there {
-                    self.fs.sync_dir(&self.dir)
+                    self.fs.sync_dir(&self.dir())
                 } else {
                     Ok(())
                 }
@@ -168,7 +168,7 @@ impl Log {
         let synced = snapshot
             .as_ref()
             .map_or(Ok(()), |file| file.sync())
-            .and_then(|()| self.fs.sync_dir(&self.dir));
+            .and_then(|()| self.fs.sync_dir(&self.dir()));
         synced.map_err(|e| {
             let mut writer = self.lock_writer();
             writer.unsynced_names = true;
@@ -180,7 +180,7 @@ impl Log {
     }
 
     fn judge_flush(&self, error: Error) -> Error {
-        self.health
+        self.health()
             .judge(error)
             .context(format_args!("flush of {}", self.partition))
     }

@@ -4,7 +4,7 @@
 //! they look at an immutable list of segments and at a published end, and never beyond it.
 //!
 //! **Lock order**, outermost first: the flush lock, the append lock, a segment's small lock for its largest timestamp.
-//! Debug builds check the first two. No fsync of log data happens under the append lock.
+//! Debug builds check the first two, but for who freezes a log. No fsync of log data happens under the append lock.
 //!
 //! Promises: an append that returned is in the log for every reader and survives a crash of the process; a refused or
 //! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-10.
@@ -17,6 +17,8 @@ mod cursor;
 mod end;
 mod epoch_file;
 mod flush;
+mod follow;
+mod freeze;
 mod health;
 mod info;
 mod leader_epochs;
@@ -41,7 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
@@ -56,6 +58,8 @@ pub use append::{
 };
 pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
+pub use follow::CopyStep;
+pub use freeze::Frozen;
 pub use health::DirHealth;
 pub use info::LogInfo;
 pub use load::{LoadOptions, RecoveryProgress};
@@ -95,10 +99,9 @@ pub struct LogPlace {
 #[derive(Debug)]
 pub struct Log {
     partition: TopicPartition,
-    dir: Arc<Path>,
+    home: ArcSwap<Home>,
     fs: Arc<dyn FileSystem>,
     clock: Arc<dyn Clock>,
-    health: Arc<DirHealth>,
     config: ArcSwap<LogConfig>,
     segments: ArcSwap<SegmentList>,
     end: PublishedEnd,
@@ -111,8 +114,17 @@ pub struct Log {
     state: AtomicU8,
     topic_id: Mutex<Option<Uuid>>,
     writer: Mutex<Writer>,
+    /// Told when the log is frozen no more.
+    thawed: Condvar,
     flush: Mutex<()>,
     retired: Mutex<Retired>,
+}
+
+/// Where a log lives now: it may move (manager.md 9).
+#[derive(Debug)]
+struct Home {
+    dir: Arc<Path>,
+    health: Arc<DirHealth>,
 }
 
 /// What only the holder of the append lock touches.
@@ -134,6 +146,8 @@ struct Writer {
     pending_roll: PendingRoll,
     /// Whether a failed append was cut off and that is not durable yet.
     unsynced_cut: bool,
+    /// Whether whoever would change the log has to wait.
+    is_frozen: bool,
 }
 
 /// A log is open until it is closed; then every call answers CLOSED.
@@ -178,13 +192,16 @@ impl Log {
             unsynced_names: false,
             pending_roll: PendingRoll::None,
             unsynced_cut: false,
+            is_frozen: false,
         };
         let log = Self {
             partition: place.partition,
-            dir,
+            home: ArcSwap::from_pointee(Home {
+                dir,
+                health: place.health,
+            }),
             fs: place.fs,
             clock: place.clock,
-            health: place.health,
             config: ArcSwap::new(Arc::clone(&options.config)),
             segments: ArcSwap::from_pointee(loaded.segments),
             end: PublishedEnd::new(end, watermarks),
@@ -195,6 +212,7 @@ impl Log {
             state: AtomicU8::new(OPEN),
             topic_id: Mutex::new(loaded.topic_id),
             writer: Mutex::new(writer),
+            thawed: Condvar::new(),
             flush: Mutex::new(()),
             retired: Mutex::new(Retired::default()),
         };
@@ -207,10 +225,15 @@ impl Log {
         &self.partition
     }
 
-    /// Its directory.
+    /// Its directory now: a log that is moved lies elsewhere then.
     #[must_use]
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    pub fn dir(&self) -> Arc<Path> {
+        Arc::clone(&self.home.load().dir)
+    }
+
+    /// The state of the log directory that it lives in.
+    fn health(&self) -> Arc<DirHealth> {
+        Arc::clone(&self.home.load().health)
     }
 
     /// Its configuration now.
@@ -257,7 +280,7 @@ impl Log {
     /// Gives the log its topic id and stores it. The same id again is fine; another one is INCONSISTENT_TOPIC_ID.
     pub fn assign_topic_id(&self, id: Uuid) -> Result<()> {
         self.check_open()?;
-        self.health.check()?;
+        self.health().check()?;
         let mut known = self.topic_id.lock();
         match *known {
             Some(own) if own == id => Ok(()),
@@ -270,9 +293,9 @@ impl Log {
             )
             .in_partition(self.partition.partition)),
             None => {
-                let path = self.dir.join(partition_metadata::FILE);
+                let path = self.dir().join(partition_metadata::FILE);
                 replace_file(&*self.fs, &path, &partition_metadata::write(id))
-                    .map_err(|e| self.health.judge(e))?;
+                    .map_err(|e| self.health().judge(e))?;
                 *known = Some(id);
                 Ok(())
             }
@@ -300,9 +323,15 @@ impl Log {
         self.state.store(DELETED, Ordering::SeqCst);
     }
 
+    /// Whether its partition was deleted.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == DELETED
+    }
+
     /// Takes the append lock.
     fn lock_writer(&self) -> Locked<MutexGuard<'_, Writer>> {
-        Locked::new(Level::Append, || self.writer.lock())
+        Locked::new(Level::Append, || self.unfrozen_writer())
     }
 
     /// Lets readers see what the writer has.

@@ -195,16 +195,16 @@ impl Log {
         // What cannot be read of them shows before anything has changed.
         gone.iter()
             .try_for_each(|segment| segment.detach())
-            .map_err(|e| self.health.judge(e))?;
+            .map_err(|e| self.health().judge(e))?;
         self.segments
             .store(Arc::new(super::SegmentList::new(kept.iter().cloned())));
         let retired = gone
             .iter()
             .try_for_each(|segment| self.retire_segment(&mut writer, segment));
         retired
-            .and_then(|()| self.fs.sync_dir(&self.dir))
+            .and_then(|()| self.fs.sync_dir(&self.dir()))
             .map_err(|e| {
-                self.health
+                self.health()
                     .judge(e)
                     .context(format_args!("retention of {}", self.partition))
             })?;

@@ -46,7 +46,7 @@ impl Manager {
         let refuse = |why: &str| {
             Error::invalid_argument(format!("cannot replace the log {partition}: {why}"))
                 .in_partition(partition.partition)
-                .in_file(old.dir())
+                .in_file(&old.dir())
         };
         let Some(topic_id) = old.topic_id() else {
             return Err(refuse(

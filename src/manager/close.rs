@@ -24,9 +24,11 @@ impl Manager {
             return Ok(());
         }
         let _none_is_loaded_now = self.retrying.lock();
-        let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
+        let _none_is_swapped_now = self.swapping.write();
+        let mut logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
             .into_values()
             .collect();
+        logs.extend(std::mem::take(&mut *self.futures.write()).into_values());
         let outcomes = self.close_logs(&logs);
         let mut first = Ok(());
         for dir in &self.dirs {
@@ -52,7 +54,10 @@ impl Manager {
     /// Gives the directories back without writing anything: what a crash of the process would leave.
     pub fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        for log in std::mem::take(&mut *self.logs.write()).into_values() {
+        let _none_is_swapped_now = self.swapping.write();
+        let logs = std::mem::take(&mut *self.logs.write());
+        let futures = std::mem::take(&mut *self.futures.write());
+        for log in logs.into_values().chain(futures.into_values()) {
             log.abandon();
         }
         for dir in &self.dirs {
@@ -114,12 +119,24 @@ impl Manager {
     pub(super) fn write_checkpoints(&self, dir: &LogDir, logs: &[&Arc<Log>]) -> Result<()> {
         let _one_at_a_time = dir.checkpointing.lock();
         let mut served = Served::default();
-        for log in logs {
+        // Asked again, now that nobody writes: one that was deleted or moved since would vouch for another one's records.
+        for log in logs
+            .iter()
+            .filter(|log| dir.holds(log) && !log.is_deleted())
+        {
             served.add(log, Limit::None);
         }
+        self.add_futures(dir, &mut served);
         dir.checkpoints
             .write(&*self.fs, &dir.path, served, &self.failed_in(dir))
             .map_err(|e| dir.health.judge(e))
+    }
+
+    /// Adds the copies in a directory: a partition and its copy are never in the same one.
+    pub(super) fn add_futures(&self, dir: &LogDir, served: &mut Served) {
+        for future in self.futures.read().values().filter(|log| dir.holds(log)) {
+            served.add(future, Limit::None);
+        }
     }
 
     /// The partitions in a directory that could not be loaded.

@@ -1,10 +1,11 @@
 //! Making a log. Implements manager.md 3.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::dirs::LogDir;
 use super::{HighWatermarks, Manager, health_of, partition_dir};
+use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::{check_partition, check_topic};
 use crate::format::partition_metadata;
@@ -68,20 +69,7 @@ impl Manager {
         logs: impl Iterator<Item = &'a Arc<Log>>,
     ) -> Result<&LogDir> {
         if let Some(wanted) = &options.dir {
-            return self
-                .dirs
-                .iter()
-                .find(|dir| dir.path == *wanted)
-                .ok_or_else(|| {
-                    Error::new(
-                        ErrorKind::LogDirNotFound,
-                        format!(
-                            "{} is not a log directory of this manager",
-                            wanted.display()
-                        ),
-                    )
-                    .in_file(wanted)
-                });
+            return self.dir_named(wanted);
         }
         let mut counts = vec![0usize; self.dirs.len()];
         for log in logs {
@@ -99,13 +87,58 @@ impl Manager {
             .ok_or_else(|| Error::new(ErrorKind::LogDirNotFound, "no log directory is left"))
     }
 
+    /// The log directory of this path, as it was given.
+    pub(super) fn dir_named(&self, wanted: &Path) -> Result<&LogDir> {
+        self.dirs
+            .iter()
+            .find(|dir| dir.path == *wanted)
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorKind::LogDirNotFound,
+                    format!(
+                        "{} is not a log directory of this manager",
+                        wanted.display()
+                    ),
+                )
+                .in_file(wanted)
+            })
+    }
+
     fn create_in(
         &self,
         dir: &LogDir,
         partition: &TopicPartition,
         options: &CreateOptions,
     ) -> Result<Log> {
+        let is_manual =
+            options.is_watermark_manual || self.high_watermarks == HighWatermarks::FromCheckpoint;
+        let high_watermark = if is_manual {
+            HighWatermark::SetByCaller(None)
+        } else {
+            HighWatermark::FollowsEnd
+        };
         let path = partition_dir(&dir.path, partition);
+        let config = Arc::clone(self.config.log_config(&partition.topic));
+        self.create_at(
+            dir,
+            path,
+            partition,
+            options.topic_id,
+            config,
+            high_watermark,
+        )
+    }
+
+    /// Makes a log in a directory of this path, which must lie in `dir`.
+    pub(super) fn create_at(
+        &self,
+        dir: &LogDir,
+        path: PathBuf,
+        partition: &TopicPartition,
+        topic_id: Option<Uuid>,
+        config: Arc<LogConfig>,
+        high_watermark: HighWatermark,
+    ) -> Result<Log> {
         let judge = |e: Error| {
             dir.health
                 .judge(e)
@@ -114,7 +147,7 @@ impl Manager {
         self.fs.create_dir(&path).map_err(judge)?;
         self.fs.sync_dir(&dir.path).map_err(judge)?;
         let is_empty = self.fs.list(&path).map_err(judge)?.is_empty();
-        if let Some(id) = options.topic_id {
+        if let Some(id) = topic_id {
             replace_file(
                 &*self.fs,
                 &path.join(partition_metadata::FILE),
@@ -129,8 +162,6 @@ impl Manager {
             clock: Arc::clone(&self.clock),
             health: health_of(dir),
         };
-        let is_manual =
-            options.is_watermark_manual || self.high_watermarks == HighWatermarks::FromCheckpoint;
         let load = LoadOptions {
             // What lies in a directory that was not there at opening is known to nobody (manager.md 3.4).
             shutdown: if is_empty {
@@ -140,13 +171,9 @@ impl Manager {
             },
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
-            config: Arc::clone(self.config.log_config(&partition.topic)),
+            config,
             producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
-            high_watermark: if is_manual {
-                HighWatermark::SetByCaller(None)
-            } else {
-                HighWatermark::FollowsEnd
-            },
+            high_watermark,
             progress: None,
         };
         Ok(Log::open(place, &load).map_err(judge)?.0)

@@ -44,6 +44,8 @@ impl Manager {
     /// the default `file.delete.delay.ms`, or by the manager that opens the directory next.
     pub fn delete_log(&self, partition: &TopicPartition) -> Result<()> {
         self.check_open()?;
+        // It does not move meanwhile.
+        let _none_is_swapped_now = self.swapping.read();
         let log = self.log(partition)?;
         let Some(dir) = self.dir_of(&log) else {
             return Err(Error::new(
@@ -70,7 +72,7 @@ impl Manager {
             let path = dir.path.join(name);
             let renamed = self
                 .fs
-                .rename(log.dir(), &path)
+                .rename(&log.dir(), &path)
                 .and_then(|()| self.fs.sync_dir(&dir.path));
             logs.remove(partition);
             self.made.lock().remove(partition);
@@ -80,6 +82,10 @@ impl Manager {
                     .context(format_args!("delete {partition}"))
             })?;
             self.deletions.lock().push(path, self.clock.now(), dir);
+        }
+        let future = self.futures.read().get(partition).cloned();
+        if let Some(future) = future {
+            self.drop_future(&future)?;
         }
         self.checkpoint_dir(dir)
     }

@@ -7,7 +7,7 @@
 //! Promises: a directory is owned by one manager at a time, in this process and across processes; the clean-shutdown
 //! marker stands only over directories whose every log was closed in order. Implements manager.md 1-3 and 10.
 //!
-//! Directories that are marked `-future` or `-stray` are left as they are.
+//! Directories that are marked `-stray` are left as they are.
 
 mod adopt;
 mod checkpoints;
@@ -15,8 +15,12 @@ mod close;
 mod create;
 mod delete;
 mod dirs;
+mod loading;
+mod move_intent;
+mod moving;
 mod open;
 mod progress;
+mod resolve;
 mod retain;
 mod retry;
 mod tasks;
@@ -104,9 +108,16 @@ pub struct Manager {
     high_watermarks: HighWatermarks,
     dirs: Vec<LogDir>,
     logs: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
+    /// Copies of logs that are on their way to another directory.
+    futures: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
     failed: RwLock<Vec<FailedLog>>,
     /// Held while a log is loaded again.
     retrying: Mutex<()>,
+    /// The partitions that somebody moves now.
+    moving: Mutex<BTreeSet<TopicPartition>>,
+    /// Written while a copy takes the place of its log; read while a log is changed that must not move meanwhile.
+    /// Lock order: this, the list of logs, a directory's `checkpointing`, the locks of a log.
+    swapping: RwLock<()>,
     report: Vec<Finding>,
     counts: OpenCounts,
     closed: AtomicBool,
@@ -121,10 +132,21 @@ pub struct Manager {
 pub struct FailedLog {
     /// Its topic and partition.
     pub partition: TopicPartition,
+    /// Whether it is the log itself or a copy.
+    pub role: Role,
     /// Its directory.
     pub dir: PathBuf,
     /// Why.
     pub error: Error,
+}
+
+/// What a log is to its partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The one that is served.
+    Current,
+    /// A copy on its way to another directory, marked `-future`.
+    Future,
 }
 
 /// What opening did.
@@ -176,7 +198,7 @@ impl Manager {
             .failed
             .read()
             .iter()
-            .find(|failed| failed.partition == *partition)
+            .find(|failed| failed.partition == *partition && failed.role == Role::Current)
         {
             Some(failed) => Err(failed.error.clone()),
             None => Err(Error::new(

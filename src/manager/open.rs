@@ -1,7 +1,7 @@
 //! Opening: directories first, then every log in them, in parallel. Implements manager.md 2.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,15 +10,17 @@ use parking_lot::{Mutex, RwLock};
 use super::checkpoints::Checkpoints;
 use super::delete::Deletions;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
+use super::loading::load_options;
+use super::move_intent::MoveIntent;
 use super::progress::{DirProgress, LogProgress};
 use super::tasks::Schedule;
-use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
+use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, Role, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{EntryKind, PooledFs, default_max_open, exists};
 use crate::log::{
-    DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
+    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
 };
 use crate::types::TopicPartition;
 
@@ -27,11 +29,14 @@ struct Job {
     dir: usize,
     path: PathBuf,
     partition: TopicPartition,
+    role: Role,
     health: Arc<DirHealth>,
     options: LoadOptions,
 }
 
 type Outcome = (Job, Result<(Log, LoadNotes)>);
+
+type Logs = BTreeMap<TopicPartition, Arc<Log>>;
 
 impl Manager {
     /// Opens the directories and every log in them. Files that a crash left are put in order, what was not flushed is
@@ -65,12 +70,14 @@ impl Manager {
             }
         }
         ensure_any_online(&dirs)?;
+        jobs = settle_moves(&options, &mut dirs, jobs, &mut deletions, &mut report);
+        ensure_any_online(&dirs)?;
         jobs = without_duplicates(jobs, &mut failed, &mut report);
         let threads = options
             .recovery_threads
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
         let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
-        let (logs, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
+        let (logs, futures, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
         let mut says_too_much = Vec::new();
         for dir in &mut dirs {
             let unserved: Vec<_> = failed
@@ -78,7 +85,7 @@ impl Manager {
                 .filter(|f| f.dir.parent() == Some(dir.path.as_path()))
                 .map(|f| f.partition.clone())
                 .collect();
-            says_too_much.push(logs.values().any(|log: &Arc<Log>| {
+            says_too_much.push(logs.values().chain(futures.values()).any(|log| {
                 dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
             }));
             dir.checkpoints.keep_only(&unserved);
@@ -94,8 +101,11 @@ impl Manager {
             high_watermarks: options.high_watermarks,
             dirs,
             logs: RwLock::new(logs),
+            futures: RwLock::new(futures),
             failed: RwLock::new(failed),
             retrying: Mutex::default(),
+            moving: Mutex::default(),
+            swapping: RwLock::default(),
             report,
             counts,
             closed: AtomicBool::new(false),
@@ -152,7 +162,12 @@ fn plan_dir(
         .filter(|e| e.kind == EntryKind::Dir)
     {
         match classify_dir(&entry.name) {
-            DirKind::Log(partition) => found.push((dir.path.join(&entry.name), partition)),
+            DirKind::Log(partition) => {
+                found.push((dir.path.join(&entry.name), partition, Role::Current));
+            }
+            DirKind::Future(partition) => {
+                found.push((dir.path.join(&entry.name), partition, Role::Future));
+            }
             DirKind::Unknown => {
                 note(
                     FindingKind::Ignored,
@@ -165,7 +180,7 @@ fn plan_dir(
             DirKind::Delete => {
                 deletions.push(dir.path.join(&entry.name), options.clock.now(), dir);
             }
-            DirKind::Future(_) | DirKind::Stray | DirKind::ClusterMetadata | DirKind::Other => {}
+            DirKind::Stray | DirKind::ClusterMetadata | DirKind::Other => {}
         }
     }
     found.sort();
@@ -183,26 +198,27 @@ fn plan_dir(
         Shutdown::Unclean
     };
     let progress = Arc::new(DirProgress::new(&options.fs, &dir.path, &checkpoints));
-    let jobs = found.into_iter().map(|(path, partition)| Job {
+    let jobs = found.into_iter().map(|(path, partition, role)| Job {
         dir: index,
         path,
+        role,
         health: health_of(dir),
         options: LoadOptions {
             shutdown,
-            recovery_point: checkpoints.recovery_point(&partition),
-            log_start: checkpoints.log_start(&partition),
-            config: Arc::clone(options.config.log_config(&partition.topic)),
-            producer_expiration_ms: options.config.broker.producer_id_expiration_ms,
-            high_watermark: match options.high_watermarks {
-                HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
-                HighWatermarks::FromCheckpoint => {
-                    HighWatermark::SetByCaller(checkpoints.high_watermark(&partition))
-                }
-            },
             progress: Some(Arc::new(LogProgress {
                 dir: Arc::clone(&progress),
                 partition: partition.clone(),
             })),
+            ..load_options(
+                &options.config,
+                &checkpoints,
+                &partition,
+                match role {
+                    Role::Current => options.high_watermarks,
+                    // A copy has what its log has; nobody reads it.
+                    Role::Future => HighWatermarks::FollowEnd,
+                },
+            )
         },
         partition,
     });
@@ -211,21 +227,76 @@ fn plan_dir(
     Ok(jobs)
 }
 
+/// Ends moves that were interrupted where both directories have the log: the old one is on its way out then.
+fn settle_moves(
+    options: &ManagerOptions,
+    dirs: &mut [LogDir],
+    mut jobs: Vec<Job>,
+    deletions: &mut Deletions,
+    report: &mut Vec<Finding>,
+) -> Vec<Job> {
+    for (index, dir) in dirs
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, dir)| dir.is_online())
+    {
+        let settled = settle_moves_from(options, dir, &mut jobs, deletions, report);
+        if let Err(e) = settled {
+            jobs.retain(|job| job.dir != index);
+            dir.fail(e, report);
+        }
+    }
+    jobs
+}
+
+fn settle_moves_from(
+    options: &ManagerOptions,
+    dir: &LogDir,
+    jobs: &mut Vec<Job>,
+    deletions: &mut Deletions,
+    report: &mut Vec<Finding>,
+) -> Result<()> {
+    let fs = &*options.fs;
+    for intent in MoveIntent::find_all(fs, &dir.path)? {
+        let log_in = |path: &Path| {
+            jobs.iter()
+                .find(|job| job.path == path && job.role == Role::Current)
+        };
+        if let (Some(old), Some(_)) = (log_in(&intent.from), log_in(&intent.to)) {
+            report.push(Finding {
+                kind: FindingKind::Repaired,
+                dir: dir.path.clone(),
+                partition: Some(old.partition.clone()),
+                status: None,
+                text: format!(
+                    "its move to {} was interrupted, and is done now",
+                    intent.to.display()
+                ),
+            });
+            let removed = intent.put_away(fs, &old.partition)?;
+            deletions.push(removed, options.clock.now(), dir);
+            jobs.retain(|job| job.path != intent.from);
+        }
+        intent.clear(fs)?;
+    }
+    Ok(())
+}
+
 /// Takes out partitions that were found twice: neither copy is served or changed (deviations.md D58).
 fn without_duplicates(
     jobs: Vec<Job>,
     failed: &mut Vec<FailedLog>,
     report: &mut Vec<Finding>,
 ) -> Vec<Job> {
-    let mut by_partition: BTreeMap<TopicPartition, Vec<Job>> = BTreeMap::new();
+    let mut by_partition: BTreeMap<(TopicPartition, Role), Vec<Job>> = BTreeMap::new();
     for job in jobs {
         by_partition
-            .entry(job.partition.clone())
+            .entry((job.partition.clone(), job.role))
             .or_default()
             .push(job);
     }
     let mut unique = Vec::new();
-    for (partition, mut found) in by_partition {
+    for ((partition, role), mut found) in by_partition {
         if found.len() == 1 {
             unique.append(&mut found);
             continue;
@@ -257,6 +328,7 @@ fn without_duplicates(
             });
             failed.push(FailedLog {
                 partition: partition.clone(),
+                role,
                 dir: job.path,
                 error: error.clone(),
             });
@@ -271,8 +343,8 @@ fn sort_out(
     dirs: &[LogDir],
     failed: &mut Vec<FailedLog>,
     report: &mut Vec<Finding>,
-) -> (BTreeMap<TopicPartition, Arc<Log>>, OpenCounts) {
-    let mut logs = BTreeMap::new();
+) -> (Logs, Logs, OpenCounts) {
+    let (mut logs, mut futures) = (Logs::new(), Logs::new());
     let mut counts = OpenCounts::default();
     for (job, outcome) in outcomes {
         let dir = dirs
@@ -297,7 +369,11 @@ fn sort_out(
                         .into_iter()
                         .map(|(kind, text)| finding(kind, None, text)),
                 );
-                logs.insert(job.partition.clone(), Arc::new(log));
+                let of_its_kind = match job.role {
+                    Role::Current => &mut logs,
+                    Role::Future => &mut futures,
+                };
+                of_its_kind.insert(job.partition.clone(), Arc::new(log));
             }
             Err(error) => {
                 let error = error.in_partition(job.partition.partition);
@@ -308,13 +384,14 @@ fn sort_out(
                 ));
                 failed.push(FailedLog {
                     partition: job.partition.clone(),
+                    role: job.role,
                     dir: job.path.clone(),
                     error,
                 });
             }
         }
     }
-    (logs, counts)
+    (logs, futures, counts)
 }
 
 /// Loads all logs, by several threads if there are several logs. The outcomes, in no order.

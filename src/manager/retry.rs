@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{FailedLog, HighWatermarks, Manager, health_of};
+use super::loading::load_options;
+use super::{FailedLog, Manager, Role, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::exists;
-use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::TopicPartition;
 
 impl Manager {
@@ -41,7 +42,7 @@ impl Manager {
         let failed = self.failed.read();
         failed
             .iter()
-            .filter(|failed| failed.partition == *partition)
+            .filter(|failed| failed.partition == *partition && failed.role == Role::Current)
             .cloned()
             .collect()
     }
@@ -104,17 +105,12 @@ impl Manager {
         let options = LoadOptions {
             // Somebody may have worked on it meanwhile.
             shutdown: Shutdown::Unclean,
-            recovery_point: dir.checkpoints.recovery_point(partition),
-            log_start: dir.checkpoints.log_start(partition),
-            config: Arc::clone(self.config.log_config(&partition.topic)),
-            producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
-            high_watermark: match self.high_watermarks {
-                HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
-                HighWatermarks::FromCheckpoint => {
-                    HighWatermark::SetByCaller(dir.checkpoints.high_watermark(partition))
-                }
-            },
-            progress: None,
+            ..load_options(
+                &self.config,
+                &dir.checkpoints,
+                partition,
+                self.high_watermarks,
+            )
         };
         Ok(Log::open(place, &options)?.0)
     }
@@ -127,7 +123,9 @@ impl Manager {
         let before = {
             let mut failed = self.failed.write();
             let before = failed.clone();
-            failed.retain(|failed| failed.partition != *log.partition());
+            failed.retain(|failed| {
+                failed.partition != *log.partition() || failed.role == Role::Future
+            });
             before
         };
         if let Some(dir) = self.dir_of(&log) {
