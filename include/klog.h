@@ -11,7 +11,7 @@
  * Answers. Every fallible function returns a klog_status: KLOG_OK (0), or a KLOG_ERR_ constant above 0. Details go into the
  * caller's klog_error, whose address may be null. On KLOG_OK it is untouched. errno means nothing after a call.
  *
- * Handles. klog_config, klog_manager, klog_log and klog_cursor are numbers, copied freely; id 0 is null. Using a closed one
+ * Handles. klog_config, klog_manager, klog_log, klog_cursor and klog_cancel are numbers, copied freely; id 0 is null. Using a closed one
  * is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager answer KLOG_ERR_CLOSED.
  * Every open needs its close.
  *
@@ -1241,7 +1241,7 @@ typedef struct {
 } klog_append_result;
 
 /**
- * A token that ends waiting calls. A handle; none can be made yet.
+ * A token that ends long calls (klog_cancel_create). A handle.
  */
 typedef struct {
     /**
@@ -1684,6 +1684,18 @@ klog_status klog_manager_dir_info(klog_manager manager,
                                   klog_error *err);
 
 /**
+ * Changes broker keys while logs are open: what topics without overrides of these keys go by, and the manager itself.
+ * Either all changes are made or none. changes is a broker config with nothing but the keys to change.
+ *
+ * Thread class T0, cost class C2. err is nullable. KLOG_ERR_INVALID_CONFIG for keys that cannot be changed while logs are
+ * open, or values that they do not take.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_set_config(klog_manager manager,
+                                    klog_config changes,
+                                    klog_error *err);
+
+/**
  * Makes every log durable.
  *
  * Thread class T0, cost class C3. flags is 0; err is nullable.
@@ -1743,6 +1755,17 @@ klog_status klog_log_retry(klog_manager manager,
                            size_t topic_len,
                            int32_t partition,
                            klog_error *err);
+
+/**
+ * Gives the log's topic these overrides, instead of those that it had; all logs of the topic go by them from now on, and
+ * are managed. overrides is a topic config; an empty one leaves the defaults.
+ *
+ * Thread class T0, cost class C1. err is nullable. KLOG_ERR_INVALID_CONFIG if they contradict each other.
+ */
+KLOG_NODISCARD
+klog_status klog_log_set_config(klog_log log,
+                                klog_config overrides,
+                                klog_error *err);
 
 /**
  * The next offset to be assigned: the cheapest call.
@@ -2126,6 +2149,76 @@ klog_status klog_tick(klog_manager manager,
                       int64_t budget_us,
                       klog_tick_result *out,
                       klog_error *err);
+
+/**
+ * Moves a log to another of its manager's directories, by its number in klog_manager_dir_info. Appends and reads of it go
+ * on, but for a moment at the end, and all handles stay good. Its old files are removed after the default
+ * file.delete.delay.ms. If the time is up, or cancel is fired, what was copied stays, and the next call goes on from there;
+ * a call with the directory that the log is in gives it up. After any other error the log is where it was, or,
+ * if only the old directory failed at the very end, where it was to go.
+ *
+ * Thread class T0, cost class C3. timeout_ms -1 is no limit; cancel may be null, err is nullable. KLOG_ERR_BUSY if the log
+ * is being moved already; KLOG_ERR_LOG_DIR_NOT_FOUND if there is no such directory.
+ */
+KLOG_NODISCARD
+klog_status klog_log_move(klog_log log,
+                          uint32_t to_dir,
+                          int64_t timeout_ms,
+                          klog_cancel cancel,
+                          klog_error *err);
+
+/**
+ * Drops one of the copies of a partition that was found in several directories, so that none of them was loaded: the one in
+ * the directory of this number. It is removed as klog_log_delete removes. When one is left klog_log_retry loads it.
+ *
+ * Thread class T2, cost class C2. topic is required; err is nullable. KLOG_ERR_INVALID_ARGUMENT if the partition was not
+ * found in several directories, or not in this one, or only there is a copy left.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_resolve(klog_manager manager,
+                                 const char *topic_name,
+                                 size_t topic_len,
+                                 int32_t partition,
+                                 uint32_t drop_dir,
+                                 klog_error *err);
+
+/**
+ * Lets a copy that was on its way to another directory be the partition's log, where there is none: the directory that it
+ * came from is lost, or not among those of this manager. It may lack what was appended last there.
+ *
+ * Thread class T2, cost class C3. topic is required; err is nullable. KLOG_ERR_INVALID_ARGUMENT if there is no such copy, or
+ * the log is there.
+ */
+KLOG_NODISCARD
+klog_status klog_log_promote(klog_manager manager,
+                             const char *topic_name,
+                             size_t topic_len,
+                             int32_t partition,
+                             klog_error *err);
+
+/**
+ * Makes a token. A call that was given one ends with KLOG_ERR_CANCELLED soon after it was fired, and at once if it was fired
+ * before; what the call had done by then stays.
+ *
+ * Thread class T0, cost class C1. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_cancel_create(klog_cancel *out,
+                               klog_error *err);
+
+/**
+ * Ends the calls that carry the token, those that run and those to come.
+ *
+ * Thread class T3, cost class C0.
+ */
+klog_status klog_cancel_fire(klog_cancel cancel);
+
+/**
+ * Ends a token's handle. Calls that carry it go on, and can no longer be ended by it.
+ *
+ * Thread class T0, cost class C1.
+ */
+klog_status klog_cancel_close(klog_cancel cancel);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::too_many_lines,
     reason = "a failure fails the test"
 )]
 
@@ -803,8 +804,7 @@ fn a_log_moves_while_others_append_and_read() {
                     let text = String::from_utf8_lossy(record.value.unwrap()).into_owned();
                     assert!(
                         text.starts_with(&format!("{} ", next[of])),
-                        "{of}: {:.20}",
-                        text
+                        "{of}: {text:.20}"
                     );
                     next[of] += 1;
                 }

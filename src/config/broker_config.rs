@@ -2,7 +2,7 @@
 //!
 //! Implements config.md 5.10 and 6.1-6.7, and the refusals of cleaner.md 3.11.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::broker_keys as keys;
 use super::choices::UnmanagedTopics;
@@ -142,6 +142,15 @@ impl BrokerConfig {
         self.log_dirs
             .clone()
             .unwrap_or_else(|| paths(Values::default().read(&keys::LOG_DIR)))
+    }
+
+    /// Whether no new log is to be put into a directory (manager.md 3.3). Directories are compared as they are spelled.
+    #[must_use]
+    pub fn is_cordoned(&self, dir: &Path) -> bool {
+        match &self.cordoned_log_dirs {
+            CordonedDirs::All => true,
+            CordonedDirs::These(dirs) => dirs.iter().any(|cordoned| cordoned == dir),
+        }
     }
 
     /// Checks the directories that are going to be opened against the configuration. Whoever names the directories

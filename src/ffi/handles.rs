@@ -12,11 +12,12 @@ use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::Mutex;
 
 use super::guard::Call;
-use super::types::{klog_config, klog_cursor, klog_log, klog_manager};
+use super::types::{klog_cancel, klog_config, klog_cursor, klog_log, klog_manager, klog_status};
 use crate::config::ConfigSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Cursor, Log};
 use crate::manager::Manager;
+use crate::service::CancelToken;
 
 /// Slots of one block; blocks are made as they are needed and stay.
 const BLOCK_SLOTS: usize = 1024;
@@ -31,6 +32,7 @@ pub(crate) enum Kind {
     Manager = 2,
     Log = 3,
     Cursor = 4,
+    Cancel = 5,
 }
 
 /// An object behind a handle.
@@ -39,6 +41,7 @@ pub(crate) enum Object {
     Manager(OpenManager),
     Log(OpenLog),
     Cursor(Box<Mutex<OpenCursor>>, Arc<AtomicBool>),
+    Cancel(Arc<CancelToken>),
 }
 
 pub(crate) struct OpenManager {
@@ -299,6 +302,31 @@ pub(crate) fn add_cursor(cursor: OpenCursor, poison: Arc<AtomicBool>) -> Result<
             Object::Cursor(Box::new(Mutex::new(cursor)), poison),
         )?,
     })
+}
+
+pub(crate) fn add_cancel(token: Arc<CancelToken>) -> Result<klog_cancel> {
+    Ok(klog_cancel {
+        id: add(Kind::Cancel, Object::Cancel(token))?,
+    })
+}
+
+pub(crate) fn cancel_token(cancel: klog_cancel) -> Result<Arc<CancelToken>> {
+    match &find(Kind::Cancel, cancel.id)?.object {
+        Object::Cancel(token) => Ok(Arc::clone(token)),
+        _ => Err(wrong_object()),
+    }
+}
+
+/// Fires a token, also in a signal handler: the handle is looked up without a lock, and nothing is allocated unless the handle
+/// is wrong.
+pub(crate) fn fire_cancel(cancel: klog_cancel) -> klog_status {
+    match cancel_token(cancel) {
+        Ok(token) => {
+            token.fire();
+            super::constants::KLOG_OK
+        }
+        Err(e) => e.kind().status(),
+    }
 }
 
 /// BUSY for a second call at the same time on a handle that takes one.

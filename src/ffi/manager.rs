@@ -14,7 +14,7 @@ use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
 use super::types::{
-    klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status,
+    klog_config, klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status,
 };
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
@@ -262,6 +262,26 @@ pub extern "C" fn klog_manager_dir_info(
             unsafe { state.write_unaligned(status) };
         }
         Ok(())
+    })
+}
+
+/// Changes broker keys while logs are open: what topics without overrides of these keys go by, and the manager itself.
+/// Either all changes are made or none. changes is a broker config with nothing but the keys to change.
+///
+/// Thread class T0, cost class C2. err is nullable. KLOG_ERR_INVALID_CONFIG for keys that cannot be changed while logs are
+/// open, or values that they do not take.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_set_config(
+    manager: klog_manager,
+    changes: klog_config,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_set_config", err, |call| {
+        let changes = handles::with_config(changes, |set| Ok(set.clone()))?;
+        handles::with_manager(call, manager, Access::Change, |open| {
+            open.manager.set_config(&changes)
+        })
     })
 }
 

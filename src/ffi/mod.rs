@@ -15,6 +15,7 @@
 
 pub mod append;
 pub(crate) mod args;
+pub mod cancel;
 pub mod config;
 pub mod constants;
 pub mod cursor;
@@ -25,6 +26,7 @@ pub mod layout;
 pub mod log;
 pub mod maintain;
 pub mod manager;
+pub mod moving;
 pub mod offsets;
 pub mod read;
 pub mod truncate;

@@ -38,7 +38,7 @@ pub struct klog_cursor {
     pub id: u64,
 }
 
-/// A token that ends waiting calls. A handle; none can be made yet.
+/// A token that ends long calls (klog_cancel_create). A handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct klog_cancel {

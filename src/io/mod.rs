@@ -11,6 +11,7 @@
 #![allow(clippy::disallowed_methods)] // this is the place that the rule keeps free
 
 mod clock;
+mod deadline;
 mod mapping;
 mod overlay;
 mod pool;
@@ -27,6 +28,7 @@ use crate::error::Result;
 use crate::types::TimestampMs;
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use deadline::Deadline;
 pub use mapping::Mapping;
 pub use overlay::OverlayFs;
 pub use pool::{PooledFs, default_max_open};

@@ -28,9 +28,9 @@ impl Log {
     /// Lets nothing change in the log until the answer is dropped. Flushes that run end first; appends wait.
     pub fn freeze(&self) -> Result<Frozen<'_>> {
         let flush = self.flush.lock();
-        let mut writer = self.writer.lock();
+        let _writer = self.writer.lock();
         self.check_open()?;
-        writer.is_frozen = true;
+        self.is_frozen.store(true, Ordering::SeqCst);
         Ok(Frozen {
             log: self,
             _flush: flush,
@@ -40,7 +40,7 @@ impl Log {
     /// Takes the append lock, once the log is not frozen.
     pub(super) fn unfrozen_writer(&self) -> MutexGuard<'_, Writer> {
         let mut writer = self.writer.lock();
-        while writer.is_frozen {
+        while self.is_frozen.load(Ordering::SeqCst) {
             self.thawed.wait(&mut writer);
         }
         writer
@@ -95,7 +95,6 @@ impl Frozen<'_> {
         next.end = next.end.max(writer.end);
         next.high_watermark = writer.high_watermark;
         next.is_watermark_manual = writer.is_watermark_manual;
-        next.is_frozen = true;
         std::mem::swap(
             next.producers.producers_mut(),
             writer.producers.producers_mut(),
@@ -113,7 +112,8 @@ impl Frozen<'_> {
 
 impl Drop for Frozen<'_> {
     fn drop(&mut self) {
-        self.log.writer.lock().is_frozen = false;
+        let _writer = self.log.writer.lock();
+        self.log.is_frozen.store(false, Ordering::SeqCst);
         self.log.thawed.notify_all();
     }
 }

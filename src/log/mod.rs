@@ -40,7 +40,7 @@ mod watermark;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -114,6 +114,8 @@ pub struct Log {
     state: AtomicU8,
     topic_id: Mutex<Option<Uuid>>,
     writer: Mutex<Writer>,
+    /// Whether whoever would change the log has to wait. Changed under the append lock only.
+    is_frozen: AtomicBool,
     /// Told when the log is frozen no more.
     thawed: Condvar,
     flush: Mutex<()>,
@@ -146,8 +148,6 @@ struct Writer {
     pending_roll: PendingRoll,
     /// Whether a failed append was cut off and that is not durable yet.
     unsynced_cut: bool,
-    /// Whether whoever would change the log has to wait.
-    is_frozen: bool,
 }
 
 /// A log is open until it is closed; then every call answers CLOSED.
@@ -192,7 +192,6 @@ impl Log {
             unsynced_names: false,
             pending_roll: PendingRoll::None,
             unsynced_cut: false,
-            is_frozen: false,
         };
         let log = Self {
             partition: place.partition,
@@ -212,6 +211,7 @@ impl Log {
             state: AtomicU8::new(OPEN),
             topic_id: Mutex::new(loaded.topic_id),
             writer: Mutex::new(writer),
+            is_frozen: AtomicBool::new(false),
             thawed: Condvar::new(),
             flush: Mutex::new(()),
             retired: Mutex::new(Retired::default()),
@@ -245,6 +245,13 @@ impl Log {
     /// Replaces its configuration; each value counts from its next use on (config.md 5.11).
     pub fn set_config(&self, config: Arc<LogConfig>) {
         self.config.store(config);
+    }
+
+    /// After how many ms without a batch a producer is forgotten, from now on.
+    pub fn set_producer_expiration_ms(&self, expiration_ms: i64) {
+        self.lock_writer()
+            .producers
+            .set_expiration_ms(expiration_ms);
     }
 
     /// Its segments now.

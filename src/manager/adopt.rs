@@ -160,8 +160,8 @@ impl Manager {
             shutdown: Shutdown::Clean,
             recovery_point: Offset::ZERO,
             log_start,
-            config: Arc::clone(self.config.log_config(&partition.topic)),
-            producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
+            config: Arc::clone(self.config().log_config(&partition.topic)),
+            producer_expiration_ms: self.config().broker.producer_id_expiration_ms,
             high_watermark: match self.high_watermarks {
                 HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
                 HighWatermarks::FromCheckpoint => {

@@ -66,7 +66,10 @@ impl Manager {
     }
 
     fn close_logs<'a>(&self, logs: &'a [Arc<Log>]) -> Vec<(&'a Arc<Log>, Result<()>)> {
-        let threads = (self.recovery_threads * self.dirs.len()).min(logs.len());
+        let per_dir = self
+            .recovery_threads
+            .unwrap_or(self.config().broker.num_recovery_threads_per_data_dir as usize);
+        let threads = (per_dir.max(1) * self.dirs.len()).min(logs.len());
         if threads <= 1 {
             return logs.iter().map(|log| (log, log.close())).collect();
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::dirs::LogDir;
+use super::placement::{Candidate, by_preference};
 use super::{HighWatermarks, Manager, health_of, partition_dir};
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
@@ -41,8 +42,9 @@ impl Manager {
             Err(e) if e.kind() == ErrorKind::UnknownTopicOrPartition => {}
             Err(e) => return Err(e),
         }
-        // Held while the log is made: two callers must not make it twice.
+        // Held while the log is made: two callers must not make it twice, nor may it be made behind a close.
         let mut logs = self.logs.write();
+        self.check_open()?;
         if let Some(log) = logs.get(partition) {
             return existing(Arc::clone(log), options);
         }
@@ -56,35 +58,49 @@ impl Manager {
             )
             .in_partition(partition.partition));
         }
-        let dir = self.choose_dir(options, logs.values())?;
-        let log = Arc::new(self.create_in(dir, partition, options)?);
+        let log = Arc::new(self.create_somewhere(partition, options, logs.values())?);
         logs.insert(partition.clone(), Arc::clone(&log));
         self.made.lock().insert(partition.clone());
         Ok(log)
     }
 
-    fn choose_dir<'a>(
+    /// Makes a log in the directory that is wanted, or else in the first of those that are best that works.
+    fn create_somewhere<'a>(
         &self,
+        partition: &TopicPartition,
         options: &CreateOptions,
         logs: impl Iterator<Item = &'a Arc<Log>>,
-    ) -> Result<&LogDir> {
+    ) -> Result<Log> {
         if let Some(wanted) = &options.dir {
-            return self.dir_named(wanted);
+            return self.create_in(self.dir_named(wanted)?, partition, options);
         }
-        let mut counts = vec![0usize; self.dirs.len()];
-        for log in logs {
-            let at = self
-                .dirs
-                .iter()
-                .position(|dir| log.dir().parent() == Some(dir.path.as_path()));
-            if let Some(count) = at.and_then(|i| counts.get_mut(i)) {
-                *count += 1;
+        let mut homes: Vec<_> = logs.map(|log| log.dir()).collect();
+        homes.extend(self.futures.read().values().map(|log| log.dir()));
+        let config = self.config();
+        let candidates: Vec<Candidate> = self
+            .dirs
+            .iter()
+            .map(|dir| Candidate {
+                logs: homes
+                    .iter()
+                    .filter(|home| home.parent() == Some(dir.path.as_path()))
+                    .count(),
+                is_live: dir.is_online(),
+                is_cordoned: config.broker.is_cordoned(&dir.path),
+            })
+            .collect();
+        let mut last = Error::new(ErrorKind::KafkaStorage, "no log directory is left");
+        for dir in by_preference(&candidates)
+            .into_iter()
+            .filter_map(|at| self.dirs.get(at))
+        {
+            match self.create_in(dir, partition, options) {
+                // The directory failed, not the log.
+                Err(e) if !dir.is_online() => last = e,
+                other => return other,
             }
         }
-        let fewest = self.dirs.iter().zip(counts).min_by_key(|(_, count)| *count);
-        fewest
-            .map(|(dir, _)| dir)
-            .ok_or_else(|| Error::new(ErrorKind::LogDirNotFound, "no log directory is left"))
+        Err(last)
     }
 
     /// The log directory of this path, as it was given.
@@ -118,7 +134,7 @@ impl Manager {
             HighWatermark::FollowsEnd
         };
         let path = partition_dir(&dir.path, partition);
-        let config = Arc::clone(self.config.log_config(&partition.topic));
+        let config = Arc::clone(self.config().log_config(&partition.topic));
         self.create_at(
             dir,
             path,
@@ -172,7 +188,7 @@ impl Manager {
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
             config,
-            producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
+            producer_expiration_ms: self.config().broker.producer_id_expiration_ms,
             high_watermark,
             progress: None,
         };

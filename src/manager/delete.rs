@@ -94,7 +94,7 @@ impl Manager {
     /// removed is left to the next opening; the first such failure is answered, the others go.
     pub fn remove_deleted(&self) -> Result<Option<TimestampMs>> {
         self.check_open()?;
-        let delay_ms = self.config.default_log_config().file_delete_delay_ms;
+        let delay_ms = self.config().default_log_config().file_delete_delay_ms;
         let now = self.clock.now();
         let mut first = Ok(());
         loop {

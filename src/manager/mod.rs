@@ -19,7 +19,9 @@ mod loading;
 mod move_intent;
 mod moving;
 mod open;
+mod placement;
 mod progress;
+mod reconfigure;
 mod resolve;
 mod retain;
 mod retry;
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::Resolved;
@@ -102,8 +105,11 @@ impl ManagerOptions {
 pub struct Manager {
     fs: Arc<dyn FileSystem>,
     clock: Arc<dyn Clock>,
-    config: Arc<Resolved>,
-    recovery_threads: usize,
+    config: ArcSwap<Resolved>,
+    /// Held while the configuration is changed.
+    reconfiguring: Mutex<()>,
+    /// `None` leaves it to the configuration.
+    recovery_threads: Option<usize>,
     broker_epoch: i64,
     high_watermarks: HighWatermarks,
     dirs: Vec<LogDir>,
@@ -235,10 +241,10 @@ impl Manager {
             .collect()
     }
 
-    /// The configuration that it was opened with.
+    /// The configuration as it is now.
     #[must_use]
-    pub fn config(&self) -> &Arc<Resolved> {
-        &self.config
+    pub fn config(&self) -> Arc<Resolved> {
+        self.config.load_full()
     }
 
     /// The wall clock.

@@ -250,7 +250,7 @@ impl Manager {
             log_start: future.start_offset(),
             config: future.config(),
             ..load_options(
-                &self.config,
+                &self.config(),
                 &to.checkpoints,
                 future.partition(),
                 HighWatermarks::FollowEnd,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
 use super::checkpoints::Checkpoints;
@@ -95,8 +96,9 @@ impl Manager {
         let opened = Self {
             fs: options.fs,
             clock: options.clock,
-            config: options.config,
-            recovery_threads: threads.max(1),
+            config: ArcSwap::new(options.config),
+            reconfiguring: Mutex::default(),
+            recovery_threads: options.recovery_threads,
             broker_epoch: options.broker_epoch,
             high_watermarks: options.high_watermarks,
             dirs,

@@ -35,8 +35,9 @@ impl Manager {
     /// or all topics are managed (manager.md 2.2). The data directory does not say how long a topic's records are to be kept.
     #[must_use]
     pub fn is_managed(&self, log: &Log) -> bool {
-        self.config.broker.unmanaged_topics == UnmanagedTopics::Manage
-            || self.config.overrides_for(&log.partition().topic).is_some()
+        let config = self.config();
+        config.broker.unmanaged_topics == UnmanagedTopics::Manage
+            || config.overrides_for(&log.partition().topic).is_some()
             || self.made.lock().contains(log.partition())
             || !log.config().overrides.is_empty()
     }

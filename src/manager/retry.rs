@@ -106,7 +106,7 @@ impl Manager {
             // Somebody may have worked on it meanwhile.
             shutdown: Shutdown::Unclean,
             ..load_options(
-                &self.config,
+                &self.config(),
                 &dir.checkpoints,
                 partition,
                 self.high_watermarks,
@@ -136,6 +136,10 @@ impl Manager {
                 return Err(e);
             }
         }
+        // It may have changed while the log was loaded.
+        let config = self.config();
+        log.set_config(Arc::clone(config.log_config(&log.partition().topic)));
+        log.set_producer_expiration_ms(config.broker.producer_id_expiration_ms);
         logs.insert(log.partition().clone(), Arc::clone(&log));
         Ok(log)
     }

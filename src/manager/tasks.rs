@@ -187,7 +187,11 @@ impl Manager {
             Task::Checkpoint | Task::HighWatermarks => self.checkpoint(),
             Task::DeleteLogs => {
                 let next = self.remove_deleted()?;
-                let idle_ms = self.config.default_log_config().file_delete_delay_ms.max(1);
+                let idle_ms = self
+                    .config()
+                    .default_log_config()
+                    .file_delete_delay_ms
+                    .max(1);
                 let next = next.unwrap_or_else(|| later(self.clock.now(), idle_ms));
                 self.schedule.lock().set(task, next);
                 Ok(())

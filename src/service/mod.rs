@@ -1,6 +1,8 @@
-//! What programs want on top of a manager: work in the background. Waiting for records, and appending from many threads at
-//! once into few batches, come here too.
+//! What programs want on top of a manager: work in the background, calls that can be ended. Waiting for records, and
+//! appending from many threads at once into few batches, come here too.
 
 mod background;
+mod cancel;
 
 pub use background::Background;
+pub use cancel::CancelToken;

@@ -12,9 +12,11 @@
 #[macro_use]
 mod calls;
 mod arguments;
+mod changes;
 mod data;
 mod dirs;
 mod maintenance;
+mod moves;
 #[cfg(feature = "test-hooks")]
 mod panics;
 mod threads;

@@ -3,12 +3,14 @@
 use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
+use klog::ffi::cancel::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
 use klog::ffi::log::*;
 use klog::ffi::maintain::*;
 use klog::ffi::manager::*;
+use klog::ffi::moving::*;
 use klog::ffi::offsets::*;
 use klog::ffi::read::*;
 use klog::ffi::truncate::*;
@@ -58,6 +60,8 @@ fn hc44_a_a_panic_in_every_function_is_a_status_and_poisons_what_it_worked_on() 
         "klog_features",
         "klog_status_name",
         "klog_kafka_error_name",
+        // Called in signal handlers, where a guard may not run; it stores one atomic.
+        "klog_cancel_fire",
     ];
     exported.retain(|name| !infallible.contains(&name.as_str()));
     exported.sort();
@@ -145,6 +149,13 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_retain" => klog_retain(owner, klog_log { id: 0 }, 0, null_mut(), e),
         "klog_log_delete" => klog_log_delete(t, 0, e),
         "klog_log_retry" => klog_log_retry(owner, null(), 0, 0, e),
+        "klog_log_move" => klog_log_move(t, 0, -1, klog_cancel { id: 0 }, e),
+        "klog_manager_resolve" => klog_manager_resolve(owner, null(), 0, 0, 0, e),
+        "klog_log_promote" => klog_log_promote(owner, null(), 0, 0, e),
+        "klog_manager_set_config" => klog_manager_set_config(owner, c, e),
+        "klog_log_set_config" => klog_log_set_config(t, c, e),
+        "klog_cancel_close" => klog_cancel_close(klog_cancel { id: 0 }),
+        "klog_cancel_create" => klog_cancel_create(null_mut(), e),
         "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
         other => panic!("no call of {other} here"),
     });
