@@ -78,6 +78,7 @@ fn open_log(dir: &Path) -> Arc<Log> {
         producer_expiration_ms: 86_400_000,
         high_watermark: klog::log::HighWatermark::FollowsEnd,
         progress: None,
+        spare_threads: Arc::default(),
     };
     Arc::new(Log::open(place, &options).unwrap().0)
 }

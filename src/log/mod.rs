@@ -62,7 +62,7 @@ pub use follow::CopyStep;
 pub use freeze::Frozen;
 pub use health::DirHealth;
 pub use info::LogInfo;
-pub use load::{LoadOptions, RecoveryProgress};
+pub use load::{LoadOptions, RecoveryProgress, SpareThreads};
 pub use lookup::TimeTarget;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};

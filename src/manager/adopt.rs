@@ -169,6 +169,7 @@ impl Manager {
                 }
             },
             progress: None,
+            spare_threads: Arc::default(),
         };
         Ok(Log::open(place, &load)?.0)
     }

@@ -191,6 +191,7 @@ impl Manager {
             producer_expiration_ms: self.config().broker.producer_id_expiration_ms,
             high_watermark,
             progress: None,
+            spare_threads: Arc::default(),
         };
         Ok(Log::open(place, &load).map_err(judge)?.0)
     }

@@ -28,5 +28,6 @@ pub(super) fn load_options(
             }
         },
         progress: None,
+        spare_threads: Arc::default(),
     }
 }

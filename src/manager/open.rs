@@ -21,7 +21,7 @@ use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{EntryKind, PooledFs, default_max_open, exists};
 use crate::log::{
-    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
+    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown, SpareThreads,
 };
 use crate::types::TopicPartition;
 
@@ -60,12 +60,20 @@ impl Manager {
         let mut jobs = Vec::new();
         let mut deletions = Deletions::default();
         let mut failed = Vec::new();
+        let spare_threads = Arc::new(SpareThreads::default());
         for (index, dir) in dirs
             .iter_mut()
             .enumerate()
             .filter(|(_, dir)| dir.is_online())
         {
-            match plan_dir(&options, index, dir, &mut deletions, &mut report) {
+            match plan_dir(
+                &options,
+                index,
+                dir,
+                &mut deletions,
+                &spare_threads,
+                &mut report,
+            ) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
             }
@@ -77,7 +85,7 @@ impl Manager {
         let threads = options
             .recovery_threads
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
-        let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
+        let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len(), &spare_threads);
         let (logs, futures, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
         let mut says_too_much = Vec::new();
         for dir in &mut dirs {
@@ -138,6 +146,7 @@ fn plan_dir(
     index: usize,
     dir: &mut LogDir,
     deletions: &mut Deletions,
+    spare_threads: &Arc<SpareThreads>,
     report: &mut Vec<Finding>,
 ) -> Result<Vec<Job>> {
     let fs = &*options.fs;
@@ -211,6 +220,7 @@ fn plan_dir(
                 dir: Arc::clone(&progress),
                 partition: partition.clone(),
             })),
+            spare_threads: Arc::clone(spare_threads),
             ..load_options(
                 &options.config,
                 &checkpoints,
@@ -397,7 +407,12 @@ fn sort_out(
 }
 
 /// Loads all logs, by several threads if there are several logs. The outcomes, in no order.
-fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Outcome> {
+fn load_all(
+    options: &ManagerOptions,
+    jobs: Vec<Job>,
+    threads: usize,
+    spare: &SpareThreads,
+) -> Vec<Outcome> {
     let run = |job: Job| {
         let place = LogPlace {
             partition: job.partition.clone(),
@@ -409,7 +424,10 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
         let outcome = Log::open(place, &job.options);
         (job, outcome)
     };
+    let all_threads = threads;
     let threads = threads.min(jobs.len());
+    // Those that have no log of their own help with the segments of others, and so do those that are done.
+    spare.add(all_threads - threads);
     if threads <= 1 {
         return jobs.into_iter().map(run).collect();
     }
@@ -427,6 +445,7 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
                         outcomes.lock().push(outcome);
                     }
                 }
+                spare.add(1);
             });
             // Whatever threads there are do the work; this one helps if there are none.
             if spawned.is_err() {

@@ -34,7 +34,7 @@ use crate::types::{Offset, TimestampMs};
 pub use index::{IndexCapacity, Indexes};
 pub use lookup::BatchPosition;
 pub use open::IndexFiles;
-pub use recover::{Recovery, RecoverySink};
+pub use recover::{Recovery, RecoverySink, Verified};
 pub use scan::{BatchScan, Scanned, Tail};
 pub use time::{MaxTimestamp, RecordTime};
 pub use truncate::SegmentCut;

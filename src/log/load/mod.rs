@@ -5,11 +5,15 @@
 //! whose indexes are missing or wrong mended; then what lies above the recovery point is recovered; then offsets, epochs
 //! and producers follow from what is there. Any error leaves the log unopened; an I/O error never cuts data.
 
+mod ahead;
 mod leftovers;
 mod split;
+mod threads;
 
 use std::path::Path;
 use std::sync::Arc;
+
+pub use threads::SpareThreads;
 
 use super::epoch_file::{EpochFile, EpochFileState};
 use super::producer_log::{Durability, ProducerLog, RebuildRange, Shutdown};
@@ -29,6 +33,7 @@ use crate::segment::{
 };
 use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
+use ahead::{Ahead, ReadAhead};
 
 /// Hears how far a recovery has come, so that one that is interrupted need not begin again (deviations.md D90).
 pub trait RecoveryProgress: std::fmt::Debug + Send + Sync {
@@ -53,6 +58,8 @@ pub struct LoadOptions {
     pub high_watermark: HighWatermark,
     /// Who keeps how far a recovery has come, if anybody.
     pub progress: Option<Arc<dyn RecoveryProgress>>,
+    /// Threads that may help to recover segments.
+    pub spare_threads: Arc<SpareThreads>,
 }
 
 /// A log as loading found and left it.
@@ -220,7 +227,7 @@ impl Loader<'_> {
             Err(e) if e.kind() == ErrorKind::CorruptIndex => e.to_string(),
             Err(e) => return Err(e),
         };
-        let (mut writer, _) = self.recover_segment(segment, &why)?;
+        let (mut writer, _) = self.recover_segment(segment, &why, None)?;
         finish_recovered(&mut writer)?;
         Ok(writer.close())
     }
@@ -231,6 +238,7 @@ impl Loader<'_> {
         &mut self,
         segment: Arc<Segment>,
         why: &str,
+        ahead: Option<Ahead>,
     ) -> Result<(SegmentWriter, u64)> {
         let base = segment.base_offset();
         let mut producers =
@@ -246,7 +254,11 @@ impl Loader<'_> {
             epochs: self.epochs.cache_mut(),
             notes: &mut self.notes,
         };
-        let (writer, recovery) = segment.recover(&mut sink).inspect_err(|e| {
+        let recovered = match ahead {
+            Some(ahead) => ahead.recover(segment, &mut sink),
+            None => segment.recover(&mut sink),
+        };
+        let (writer, recovery) = recovered.inspect_err(|e| {
             if e.kind() == ErrorKind::SegmentOverflow {
                 *self.overflowing = Some(base);
             }
@@ -372,12 +384,27 @@ impl Loader<'_> {
                 from_floor.to_vec()
             }
         };
+        std::thread::scope(|scope| {
+            let ahead = ReadAhead::new(scope, &self.options.spare_threads);
+            self.recover_in_turn(unflushed, ahead, changed)
+        })
+    }
+
+    /// Recovers one segment after the other, with what others have looked at ahead.
+    fn recover_in_turn(
+        &mut self,
+        unflushed: Vec<Arc<Segment>>,
+        mut ahead: ReadAhead<'_, '_>,
+        changed: &mut bool,
+    ) -> Result<Option<SegmentWriter>> {
         let mut active = None;
         let mut queue = unflushed.into_iter();
         while let Some(segment) = queue.next() {
             let base = segment.base_offset();
+            let looked_at = ahead.take(base);
+            ahead.look_at(queue.as_slice());
             let (mut writer, truncated) =
-                self.recover_segment(segment, "not known to be flushed")?;
+                self.recover_segment(segment, "not known to be flushed", looked_at)?;
             if truncated > 0 {
                 // What comes behind a gap can never be reached in order. It goes before the bytes do: after a crash in
                 // between nothing would tell the gap.
@@ -429,7 +456,7 @@ impl Loader<'_> {
             return Ok(None);
         };
         let why = format!("closed in order, but its end is not: {problem}");
-        let (mut writer, _) = self.recover_segment(last, &why)?;
+        let (mut writer, _) = self.recover_segment(last, &why, None)?;
         finish_recovered(&mut writer)?;
         Ok(Some(writer))
     }
