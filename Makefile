@@ -37,8 +37,9 @@ header: ## Render include/klog.h from src/ffi.
 	$(CARGO) check --quiet --features header
 	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
 
-bench: ## Measure append, scan and fetch beside the same bytes through plain reads and writes.
+bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
 	$(CARGO) bench --bench log
+	$(CARGO) bench --bench open
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
 
