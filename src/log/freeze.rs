@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use parking_lot::MutexGuard;
 
 use super::retired::Retired;
-use super::{Log, Writer};
+use super::{DELETED, Log, Writer};
 use crate::error::{Error, Result};
 use crate::format::names::{SegmentFile, SegmentFileKind};
 use crate::format::{epoch_checkpoint, snapshot};
@@ -102,6 +102,12 @@ impl Frozen<'_> {
         *writer = next;
         log.publish(&writer);
         log.cuts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Lets every call answer that the log is gone: its directory has another name, and nothing of it is touched from here on.
+    pub fn mark_deleted(&self) {
+        let _writer = self.log.writer.lock();
+        self.log.state.store(DELETED, Ordering::SeqCst);
     }
 
     /// Lets nothing be appended any more, until the log is opened again: its directory is not to be trusted as the latest.

@@ -322,14 +322,6 @@ impl Log {
         )
     }
 
-    /// Lets every call answer that the log is gone. What runs under its locks ends first; nothing of its directory is
-    /// touched from here on.
-    pub fn mark_deleted(&self) {
-        let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        let _writer = self.lock_writer();
-        self.state.store(DELETED, Ordering::SeqCst);
-    }
-
     /// Whether its partition was deleted.
     #[must_use]
     pub fn is_deleted(&self) -> bool {

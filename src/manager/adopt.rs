@@ -123,18 +123,25 @@ impl Manager {
             .join(marked_dir_name(partition, Uuid::random()?, DELETE));
         // Held until the new log is there: nobody may make the partition meanwhile.
         let mut logs = self.logs.write();
-        old.mark_deleted();
-        let renamed = self
-            .fs
-            .rename(&place, &removed)
-            .and_then(|()| self.fs.rename(copy, &place))
-            .and_then(|()| self.fs.sync_dir(&dir.path));
-        logs.remove(partition);
-        renamed.map_err(|e| {
+        let frozen = old.freeze()?;
+        let judge = |e| {
             dir.health
                 .judge(e)
                 .context(format_args!("adopt {partition}"))
-        })?;
+        };
+        self.fs.rename(&place, &removed).map_err(judge)?;
+        if let Err(e) = self.fs.rename(copy, &place) {
+            // The old one is the partition's log still, if it can have its name again.
+            if self.fs.rename(&removed, &place).is_err() {
+                frozen.mark_deleted();
+                logs.remove(partition);
+            }
+            return Err(judge(e));
+        }
+        frozen.mark_deleted();
+        drop(frozen);
+        logs.remove(partition);
+        self.fs.sync_dir(&dir.path).map_err(judge)?;
         // It was empty. If it does not go now, whoever opens the directory next removes it.
         let _ = remove_tree(&*self.fs, &removed);
         let log = Arc::new(self.load_adopted(partition, place, health_of(dir), start)?);

@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::checkpoints::Checkpoints;
+use super::delete::remove_tree;
 use super::dirs::LogDir;
+use super::loading::load_options;
 use super::placement::{Candidate, by_preference};
 use super::{HighWatermarks, Manager, health_of, partition_dir};
-use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::{check_partition, check_topic};
 use crate::format::partition_metadata;
 use crate::format::uuid::Uuid;
-use crate::io::replace_file;
+use crate::io::{exists, replace_file};
 use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
-use crate::types::{Offset, TopicPartition};
+use crate::types::TopicPartition;
 
 /// How a log is made.
 #[derive(Clone, Debug, Default)]
@@ -133,47 +135,71 @@ impl Manager {
         } else {
             HighWatermark::FollowsEnd
         };
-        let path = partition_dir(&dir.path, partition);
-        let config = Arc::clone(self.config().log_config(&partition.topic));
-        self.create_at(
-            dir,
-            path,
-            partition,
-            options.topic_id,
-            config,
+        let load = LoadOptions {
             high_watermark,
-        )
+            ..load_options(
+                &self.config(),
+                &Checkpoints::default(),
+                partition,
+                HighWatermarks::FollowEnd,
+            )
+        };
+        let path = partition_dir(&dir.path, partition);
+        self.create_at(dir, &path, partition, options.topic_id, load)
     }
 
-    /// Makes a log in a directory of this path, which must lie in `dir`.
+    /// Makes a log in a directory of this path, which must lie in `dir`. If that fails nothing of it stays: the partition may
+    /// be made in another directory then.
     pub(super) fn create_at(
         &self,
         dir: &LogDir,
-        path: PathBuf,
+        path: &Path,
         partition: &TopicPartition,
         topic_id: Option<Uuid>,
-        config: Arc<LogConfig>,
-        high_watermark: HighWatermark,
+        load: LoadOptions,
     ) -> Result<Log> {
-        let judge = |e: Error| {
+        let was_there = exists(&*self.fs, path);
+        let made = was_there
+            .clone()
+            .and_then(|_| self.make_log(dir, path, partition, topic_id, load));
+        let made = made.map_err(|e| {
             dir.health
                 .judge(e)
                 .context(format_args!("create {partition}"))
-        };
-        self.fs.create_dir(&path).map_err(judge)?;
-        self.fs.sync_dir(&dir.path).map_err(judge)?;
-        let is_empty = self.fs.list(&path).map_err(judge)?.is_empty();
+        });
+        if made.is_err() && matches!(was_there, Ok(false)) && dir.is_online() {
+            let undone = remove_tree(&*self.fs, path).and_then(|()| self.fs.sync_dir(&dir.path));
+            if let Err(e) = undone {
+                // Left behind it would be a second log of the partition.
+                let _ = dir
+                    .health
+                    .fail(e.context("what is left of a log that could not be made"));
+            }
+        }
+        made
+    }
+
+    fn make_log(
+        &self,
+        dir: &LogDir,
+        path: &Path,
+        partition: &TopicPartition,
+        topic_id: Option<Uuid>,
+        load: LoadOptions,
+    ) -> Result<Log> {
+        self.fs.create_dir(path)?;
+        self.fs.sync_dir(&dir.path)?;
+        let is_empty = self.fs.list(path)?.is_empty();
         if let Some(id) = topic_id {
             replace_file(
                 &*self.fs,
                 &path.join(partition_metadata::FILE),
                 &partition_metadata::write(id),
-            )
-            .map_err(judge)?;
+            )?;
         }
         let place = LogPlace {
             partition: partition.clone(),
-            dir: path,
+            dir: path.to_path_buf(),
             fs: Arc::clone(&self.fs),
             clock: Arc::clone(&self.clock),
             health: health_of(dir),
@@ -185,15 +211,9 @@ impl Manager {
             } else {
                 Shutdown::Unclean
             },
-            recovery_point: Offset::ZERO,
-            log_start: Offset::ZERO,
-            config,
-            producer_expiration_ms: self.config().broker.producer_id_expiration_ms,
-            high_watermark,
-            progress: None,
-            spare_threads: Arc::default(),
+            ..load
         };
-        Ok(Log::open(place, &load).map_err(judge)?.0)
+        Ok(Log::open(place, &load)?.0)
     }
 }
 

@@ -67,20 +67,21 @@ impl Manager {
                 )
                 .in_partition(partition.partition));
             }
-            log.mark_deleted();
+            let frozen = log.freeze()?;
             let name = marked_dir_name(partition, Uuid::random()?, DELETE);
             let path = dir.path.join(name);
-            let renamed = self
-                .fs
-                .rename(&log.dir(), &path)
-                .and_then(|()| self.fs.sync_dir(&dir.path));
-            logs.remove(partition);
-            self.made.lock().remove(partition);
-            renamed.map_err(|e| {
+            let judge = |e| {
                 dir.health
                     .judge(e)
                     .context(format_args!("delete {partition}"))
-            })?;
+            };
+            // If it keeps its name it is still the partition's log.
+            self.fs.rename(&log.dir(), &path).map_err(judge)?;
+            frozen.mark_deleted();
+            drop(frozen);
+            logs.remove(partition);
+            self.made.lock().remove(partition);
+            self.fs.sync_dir(&dir.path).map_err(judge)?;
             self.deletions.lock().push(path, self.clock.now(), dir);
         }
         let future = self.futures.read().get(partition).cloned();
@@ -127,9 +128,8 @@ impl Manager {
 pub(super) fn remove_tree(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     match fs.remove_file(path) {
         Err(e) if e.is_not_found() => return Ok(()),
-        // A directory is no file; what cannot be removed for another reason shows again below.
-        Err(_) => {}
-        Ok(()) => return Ok(()),
+        Err(e) if is_of_directory(&e) => {}
+        other => return other,
     }
     for entry in fs.list(path)? {
         remove_tree(fs, &path.join(&entry.name))?;
@@ -138,4 +138,9 @@ pub(super) fn remove_tree(fs: &dyn FileSystem, path: &Path) -> Result<()> {
         Err(e) if e.is_not_found() => Ok(()),
         other => other,
     }
+}
+
+/// What systems answer who is to remove a directory as if it were a file.
+fn is_of_directory(e: &Error) -> bool {
+    matches!(e.os_errno(), Some(libc::EISDIR | libc::EPERM))
 }

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::checkpoints::Checkpoints;
 use super::delete::{DELETE, remove_tree};
 use super::dirs::LogDir;
 use super::loading::load_options;
@@ -16,7 +17,7 @@ use super::{HighWatermarks, Manager, Role, health_of, partition_dir};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::{MAX_NAME_BYTES, marked_dir_name};
 use crate::format::uuid::Uuid;
-use crate::log::{CopyStep, Frozen, HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{CopyStep, Frozen, LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::TopicPartition;
 
 /// The suffix of a directory that a log is on its way to.
@@ -106,14 +107,16 @@ impl Manager {
             )
             .in_partition(partition.partition));
         }
-        let future = self.create_at(
-            to,
-            to.path.join(name),
-            partition,
-            log.topic_id(),
-            log.config(),
-            HighWatermark::FollowsEnd,
-        )?;
+        let load = LoadOptions {
+            config: log.config(),
+            ..load_options(
+                &self.config(),
+                &Checkpoints::default(),
+                partition,
+                HighWatermarks::FollowEnd,
+            )
+        };
+        let future = self.create_at(to, &to.path.join(name), partition, log.topic_id(), load)?;
         let future = Arc::new(future);
         self.futures
             .write()
@@ -292,10 +295,18 @@ impl Manager {
             return Ok(());
         };
         let partition = future.partition();
-        future.mark_deleted();
-        self.futures.write().remove(partition);
         dir.health.check()?;
+        let frozen = match future.freeze() {
+            Ok(frozen) => Some(frozen),
+            // It may have been closed when it was to take its log's place.
+            Err(e) if e.kind() == ErrorKind::Closed => None,
+            Err(e) => return Err(e),
+        };
         self.remove_copy(dir, partition, &future.dir())?;
+        if let Some(frozen) = frozen {
+            frozen.mark_deleted();
+        }
+        self.futures.write().remove(partition);
         self.checkpoint_dir(dir)
     }
 
