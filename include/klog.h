@@ -1684,6 +1684,23 @@ klog_status klog_manager_dir_info(klog_manager manager,
                                   klog_error *err);
 
 /**
+ * Says whose a directory is: writes its meta.properties of version 1, so that a broker of that cluster takes the directory
+ * for its own. Nothing else writes that file. dir is its number in klog_manager_dir_info; directory_id has 16 bytes, null
+ * is a random one. A file that says the same stays.
+ *
+ * Thread class T2, cost class C3. cluster_id is required; directory_id and err are nullable. KLOG_ERR_INVALID_ARGUMENT if
+ * the file says something else, or another directory is of another cluster or node.
+ */
+KLOG_NODISCARD
+klog_status klog_meta_create(klog_manager manager,
+                             uint32_t dir,
+                             const char *cluster_id,
+                             size_t cluster_id_len,
+                             int32_t node_id,
+                             const uint8_t *directory_id,
+                             klog_error *err);
+
+/**
  * Changes broker keys while logs are open: what topics without overrides of these keys go by, and the manager itself.
  * Either all changes are made or none. changes is a broker config with nothing but the keys to change.
  *

@@ -136,6 +136,7 @@ fn open_log(
             &CreateOptions {
                 topic_id,
                 dir,
+                directory_id: None,
                 is_watermark_manual: is_manual,
             },
         )?

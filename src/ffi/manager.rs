@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::args::{
     array, check_flags, check_output, check_required, check_reserved, copy_growable, give_text,
-    path, read_input, size,
+    path, read_input, size, text,
 };
 use super::config::put_handle;
 use super::constants::*;
@@ -18,6 +18,7 @@ use super::types::{
 };
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::uuid::Uuid;
 use crate::io::{Clock, ManualClock, SystemClock};
 use crate::log::escape;
 use crate::manager::{HighWatermarks, Manager, ManagerOptions, MissingDir};
@@ -262,6 +263,39 @@ pub extern "C" fn klog_manager_dir_info(
             unsafe { state.write_unaligned(status) };
         }
         Ok(())
+    })
+}
+
+/// Says whose a directory is: writes its meta.properties of version 1, so that a broker of that cluster takes the directory
+/// for its own. Nothing else writes that file. dir is its number in klog_manager_dir_info; directory_id has 16 bytes, null
+/// is a random one. A file that says the same stays.
+///
+/// Thread class T2, cost class C3. cluster_id is required; directory_id and err are nullable. KLOG_ERR_INVALID_ARGUMENT if
+/// the file says something else, or another directory is of another cluster or node.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_meta_create(
+    manager: klog_manager,
+    dir: u32,
+    cluster_id: *const c_char,
+    cluster_id_len: usize,
+    node_id: i32,
+    directory_id: *const u8,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_meta_create", err, |call| {
+        let cluster_id = text(cluster_id, cluster_id_len, "cluster_id")?;
+        let directory_id = if directory_id.is_null() {
+            None
+        } else {
+            // SAFETY: not null, and the header requires 16 bytes there.
+            Some(Uuid(unsafe { directory_id.cast::<[u8; 16]>().read() }))
+        };
+        handles::with_manager(call, manager, Access::Change, |open| {
+            let dir = super::moving::dir_path(&open.manager, dir)?;
+            open.manager
+                .create_meta(&dir, cluster_id, node_id, directory_id)
+        })
     })
 }
 

@@ -93,7 +93,7 @@ fn named(topic_name: *const c_char, topic_len: usize, partition: i32) -> Result<
     Ok(TopicPartition::new(topic, partition))
 }
 
-fn dir_path(manager: &Manager, index: u32) -> Result<std::path::PathBuf> {
+pub(crate) fn dir_path(manager: &Manager, index: u32) -> Result<std::path::PathBuf> {
     let dirs = manager.dirs();
     match dirs.get(index as usize) {
         Some(dir) => Ok(dir.path.clone()),

@@ -24,6 +24,8 @@ pub struct CreateOptions {
     pub topic_id: Option<Uuid>,
     /// The log directory to make it in; `None` is the live one with the fewest logs.
     pub dir: Option<PathBuf>,
+    /// The `directory.id` of the log directory to make it in, if `dir` names none; one that no directory has says nothing.
+    pub directory_id: Option<Uuid>,
     /// Whether the caller moves its high watermark, also if the log is there already.
     pub is_watermark_manual: bool,
 }
@@ -75,6 +77,12 @@ impl Manager {
     ) -> Result<Log> {
         if let Some(wanted) = &options.dir {
             return self.create_in(self.dir_named(wanted)?, partition, options);
+        }
+        let has_id = |dir: &&LogDir| dir.meta.read().directory_id == options.directory_id;
+        if options.directory_id.is_some()
+            && let Some(dir) = self.dirs.iter().find(has_id)
+        {
+            return self.create_in(dir, partition, options);
         }
         let mut homes: Vec<_> = logs.map(|log| log.dir()).collect();
         homes.extend(self.futures.read().values().map(|log| log.dir()));

@@ -29,7 +29,8 @@ pub(super) const LOCK_FILE: &str = ".lock";
 pub(super) struct LogDir {
     pub(super) path: PathBuf,
     pub(super) health: Arc<DirHealth>,
-    pub(super) meta: MetaProperties,
+    /// What its `meta.properties` says.
+    pub(super) meta: parking_lot::RwLock<MetaProperties>,
     pub(super) was_clean: bool,
     /// Held from opening to closing.
     pub(super) lock: parking_lot::Mutex<Option<Box<dyn FileLock>>>,
@@ -43,7 +44,7 @@ impl LogDir {
         Self {
             health: Arc::new(DirHealth::new(path.clone())),
             path,
-            meta: MetaProperties::default(),
+            meta: parking_lot::RwLock::default(),
             was_clean: false,
             lock: parking_lot::Mutex::new(None),
             checkpoints: Checkpoints::default(),
@@ -103,6 +104,17 @@ pub(super) fn open_dirs(
                     ))
                     .in_file(&path));
                 }
+                if let Some(other) = seen
+                    .iter()
+                    .find(|other| canonical.starts_with(other) || other.starts_with(&canonical))
+                {
+                    return Err(Error::invalid_argument(format!(
+                        "the log directories {} and {} lie one in the other; take two that lie side by side",
+                        other.display(),
+                        canonical.display()
+                    ))
+                    .in_file(&path));
+                }
                 seen.push(canonical);
             }
             Err(e) => dir.fail(e, report),
@@ -129,7 +141,7 @@ pub(super) fn open_dirs(
     }
     for dir in dirs.iter_mut().filter(|dir| dir.is_online()) {
         match read_meta(fs, &dir.path) {
-            Ok(meta) => dir.meta = meta,
+            Ok(meta) => *dir.meta.get_mut() = meta,
             Err(e) => dir.fail(e, report),
         }
     }
@@ -212,7 +224,7 @@ fn read_meta(fs: &dyn FileSystem, dir: &Path) -> Result<MetaProperties> {
 /// The checks that a broker makes across its directories (manager.md 1.6); who breaks them fails, the first one stays.
 fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
     for (i, dir) in dirs.iter().enumerate().filter(|(_, dir)| dir.is_online()) {
-        let own = &dir.meta;
+        let own = &dir.meta.read();
         let mut earlier = dirs
             .get(..i)
             .unwrap_or_default()
@@ -225,7 +237,9 @@ fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
             Some("its directory.id is reserved".to_owned())
         } else {
             earlier
-                .find_map(|other| contradiction(own, &other.meta).map(|what| (what, &other.path)))
+                .find_map(|other| {
+                    contradiction(own, &other.meta.read()).map(|what| (what, &other.path))
+                })
                 .map(|(what, path)| format!("its {what} contradicts that of {}", path.display()))
         };
         if let Some(problem) = problem {
@@ -240,7 +254,7 @@ fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
     }
 }
 
-fn contradiction(own: &MetaProperties, other: &MetaProperties) -> Option<&'static str> {
+pub(super) fn contradiction(own: &MetaProperties, other: &MetaProperties) -> Option<&'static str> {
     fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
         matches!((a, b), (Some(a), Some(b)) if a != b)
     }

@@ -16,6 +16,7 @@ mod create;
 mod delete;
 mod dirs;
 mod loading;
+mod meta;
 mod move_intent;
 mod moving;
 mod open;
@@ -235,7 +236,7 @@ impl Manager {
             .map(|dir| DirInfo {
                 path: dir.path.clone(),
                 failure: dir.health.failure(),
-                meta: dir.meta.clone(),
+                meta: dir.meta.read().clone(),
                 was_clean: dir.was_clean,
             })
             .collect()

@@ -19,7 +19,7 @@ use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, Role
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
-use crate::io::{EntryKind, PooledFs, default_max_open, exists};
+use crate::io::{EntryKind, FileSystem, OpenMode, PooledFs, default_max_open, exists, read_file};
 use crate::log::{
     DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown, SpareThreads,
 };
@@ -198,11 +198,18 @@ fn plan_dir(
     // The marker goes before anything is written: a power cut in what follows must not find it (manager.md 2.3).
     let marker = dir.path.join(marker::FILE);
     dir.was_clean = exists(fs, &marker)?;
+    let content = read_file(fs, &marker)?.unwrap_or_default();
     if dir.was_clean {
         fs.remove_file(&marker)?;
     }
     // Without a marker too: an owner that was killed may have removed it, or made logs, and not got as far as this.
-    fs.sync_dir(&dir.path)?;
+    if let Err(e) = fs.sync_dir(&dir.path) {
+        if dir.was_clean {
+            // Nothing was changed yet: what the marker said is still true (manager.md 10.7).
+            let _ = put_back(fs, &marker, &content);
+        }
+        return Err(e);
+    }
     let shutdown = if dir.was_clean {
         Shutdown::Clean
     } else {
@@ -237,6 +244,12 @@ fn plan_dir(
     let jobs = jobs.collect();
     dir.checkpoints = checkpoints;
     Ok(jobs)
+}
+
+fn put_back(fs: &dyn FileSystem, marker: &Path, content: &[u8]) -> Result<()> {
+    let file = fs.open(marker, OpenMode::Truncate)?;
+    file.write_at(content, 0)?;
+    file.sync()
 }
 
 /// Ends moves that were interrupted where both directories have the log: the old one is on its way out then.

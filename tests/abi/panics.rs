@@ -148,6 +148,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_truncate_fully" => klog_truncate_fully(t, 0, -1, e),
         "klog_retain" => klog_retain(owner, klog_log { id: 0 }, 0, null_mut(), e),
         "klog_log_delete" => klog_log_delete(t, 0, e),
+        "klog_meta_create" => klog_meta_create(owner, 0, null(), 0, 0, null(), e),
         "klog_log_retry" => klog_log_retry(owner, null(), 0, 0, e),
         "klog_log_move" => klog_log_move(t, 0, -1, klog_cancel { id: 0 }, e),
         "klog_manager_resolve" => klog_manager_resolve(owner, null(), 0, 0, 0, e),
