@@ -11,6 +11,7 @@
 #![allow(clippy::disallowed_methods)] // this is the place that the rule keeps free
 
 mod clock;
+mod eventfd;
 mod mapping;
 mod overlay;
 mod pool;
@@ -26,7 +27,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::types::TimestampMs;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, ManualClock, Stopwatch, SystemClock};
+pub use eventfd::EventFd;
 pub use mapping::Mapping;
 pub use overlay::OverlayFs;
 pub use pool::{PooledFs, default_max_open};
