@@ -13,9 +13,11 @@ mod append;
 mod close;
 mod committed;
 mod copy;
+mod counters;
 mod cursor;
 mod end;
 mod epoch_file;
+mod events;
 mod flush;
 mod health;
 mod info;
@@ -23,6 +25,7 @@ mod leader_epochs;
 mod load;
 mod lock_order;
 mod lookup;
+mod monitor;
 mod producer_log;
 mod read;
 mod report;
@@ -54,12 +57,17 @@ use crate::types::{Offset, TopicPartition};
 pub use append::{
     AppendOptions, AppendResult, LeaderEpochRule, ProducerStamp, TxnMarker, WriteDurability,
 };
+pub use counters::LogCounts;
 pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
+pub(crate) use events::EventListener;
+pub use events::{Event, EventKind};
 pub use health::DirHealth;
 pub use info::LogInfo;
 pub use load::{LoadOptions, RecoveryProgress};
 pub use lookup::TimeTarget;
+pub use monitor::FlushStats;
+pub(crate) use monitor::Monitor;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
@@ -69,6 +77,7 @@ pub use segments::SegmentList;
 pub use validation::Origin;
 pub use watermark::HighWatermark;
 
+use counters::LogCounters;
 use end::PublishedEnd;
 use epoch_file::EpochFile;
 use lock_order::{Level, Locked};
@@ -113,6 +122,7 @@ pub struct Log {
     writer: Mutex<Writer>,
     flush: Mutex<()>,
     retired: Mutex<Retired>,
+    counters: LogCounters,
 }
 
 /// What only the holder of the append lock touches.
@@ -197,6 +207,7 @@ impl Log {
             writer: Mutex::new(writer),
             flush: Mutex::new(()),
             retired: Mutex::new(Retired::default()),
+            counters: LogCounters::default(),
         };
         Ok((log, loaded.notes))
     }
@@ -298,6 +309,18 @@ impl Log {
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
         let _writer = self.lock_writer();
         self.state.store(DELETED, Ordering::SeqCst);
+    }
+
+    /// Tells what happened to the log, if anybody wants to hear it.
+    fn tell(&self, kind: EventKind, details: impl FnOnce(Event) -> Event) {
+        let monitor = self.health.monitor();
+        monitor.events().publish(kind, || {
+            details(Event {
+                dir: Some(self.health.path().to_path_buf()),
+                partition: Some(self.partition.clone()),
+                ..Event::new(kind, monitor.now())
+            })
+        });
     }
 
     /// Takes the append lock.

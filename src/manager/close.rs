@@ -23,6 +23,7 @@ impl Manager {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        self.stats.end_events();
         let _none_is_loaded_now = self.retrying.lock();
         let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
             .into_values()
@@ -52,6 +53,7 @@ impl Manager {
     /// Gives the directories back without writing anything: what a crash of the process would leave.
     pub fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        self.stats.end_events();
         for log in std::mem::take(&mut *self.logs.write()).into_values() {
             log.abandon();
         }

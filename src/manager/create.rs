@@ -10,7 +10,7 @@ use crate::format::names::{check_partition, check_topic};
 use crate::format::partition_metadata;
 use crate::format::uuid::Uuid;
 use crate::io::replace_file;
-use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{EventKind, HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::{Offset, TopicPartition};
 
 /// How a log is made.
@@ -59,6 +59,7 @@ impl Manager {
         let log = Arc::new(self.create_in(dir, partition, options)?);
         logs.insert(partition.clone(), Arc::clone(&log));
         self.made.lock().insert(partition.clone());
+        self.tell(EventKind::LogCreated, dir, partition);
         Ok(log)
     }
 

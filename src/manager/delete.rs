@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::marked_dir_name;
 use crate::format::uuid::Uuid;
 use crate::io::FileSystem;
-use crate::log::DirHealth;
+use crate::log::{DirHealth, EventKind};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// The suffix of a directory that waits for its removal.
@@ -73,6 +73,7 @@ impl Manager {
                 .rename(log.dir(), &path)
                 .and_then(|()| self.fs.sync_dir(&dir.path));
             logs.remove(partition);
+            self.stats.departs(&log, &logs);
             self.made.lock().remove(partition);
             renamed.map_err(|e| {
                 dir.health
@@ -81,6 +82,7 @@ impl Manager {
             })?;
             self.deletions.lock().push(path, self.clock.now(), dir);
         }
+        self.tell(EventKind::LogDeleted, dir, partition);
         self.checkpoint_dir(dir)
     }
 

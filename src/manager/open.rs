@@ -11,14 +11,18 @@ use super::checkpoints::Checkpoints;
 use super::delete::Deletions;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
 use super::progress::{DirProgress, LogProgress};
+use super::stats::Stats;
 use super::tasks::Schedule;
-use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
+use super::{
+    FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, OpenProgress, health_of,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{EntryKind, PooledFs, default_max_open, exists};
 use crate::log::{
-    DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
+    DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Monitor,
+    Shutdown,
 };
 use crate::types::TopicPartition;
 
@@ -50,7 +54,10 @@ impl Manager {
                 text: warning.to_string(),
             });
         }
-        let mut dirs = open_dirs(&options, &mut report)?;
+        let monitor = Arc::new(Monitor::new(Arc::clone(&options.clock)));
+        let opening = options.progress.take().unwrap_or_default();
+        let mut dirs = open_dirs(&options, &monitor, &mut report)?;
+        opening.begin(dirs.iter().map(|dir| dir.path.clone()));
         let mut jobs = Vec::new();
         let mut deletions = Deletions::default();
         let mut failed = Vec::new();
@@ -59,7 +66,7 @@ impl Manager {
             .enumerate()
             .filter(|(_, dir)| dir.is_online())
         {
-            match plan_dir(&options, index, dir, &mut deletions, &mut report) {
+            match plan_dir(&options, &opening, index, dir, &mut deletions, &mut report) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
             }
@@ -70,6 +77,7 @@ impl Manager {
             .recovery_threads
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
         let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
+        opening.end();
         let (logs, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
         let mut says_too_much = Vec::new();
         for dir in &mut dirs {
@@ -102,6 +110,7 @@ impl Manager {
             made: Mutex::default(),
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
+            stats: Stats::new(monitor, opening.own()),
         };
         opened.lower_checkpoints(&says_too_much)?;
         Ok(opened)
@@ -123,6 +132,7 @@ impl Manager {
 /// Reads what a directory says about its logs, takes its clean-shutdown marker, and lists what is to be loaded.
 fn plan_dir(
     options: &ManagerOptions,
+    opening: &OpenProgress,
     index: usize,
     dir: &mut LogDir,
     deletions: &mut Deletions,
@@ -183,6 +193,7 @@ fn plan_dir(
         Shutdown::Unclean
     };
     let progress = Arc::new(DirProgress::new(&options.fs, &dir.path, &checkpoints));
+    let counters = opening.plan(index, found.len());
     let jobs = found.into_iter().map(|(path, partition)| Job {
         dir: index,
         path,
@@ -202,6 +213,7 @@ fn plan_dir(
             progress: Some(Arc::new(LogProgress {
                 dir: Arc::clone(&progress),
                 partition: partition.clone(),
+                counters: counters.log(&partition),
             })),
         },
         partition,
