@@ -13,6 +13,7 @@ use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
+use super::metrics::Opening;
 use super::types::{
     klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status,
 };
@@ -73,7 +74,9 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     }
     let manual = options.flags & KLOG_OPEN_MANUAL_CLOCK != 0;
     let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
+    let opening = Opening::begin();
     let manager = Manager::open(ManagerOptions {
+        progress: Some(opening.progress()),
         missing_dir: if options.flags & KLOG_OPEN_CREATE_DIRS == 0 {
             MissingDir::Refuse
         } else {
@@ -227,7 +230,7 @@ fn list(manager: &Manager) -> String {
 }
 
 /// Lines as one text.
-fn lines(lines: impl Iterator<Item = String>) -> String {
+pub(crate) fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
