@@ -216,7 +216,7 @@ impl Log {
             &config,
             options,
         )?;
-        self.count_appended(&done, size_bytes);
+        self.counters.appended(&done, size_bytes);
         Ok(done)
     }
 
@@ -250,7 +250,7 @@ impl Log {
             };
             let log_append_time = validated.log_append_time;
             let done = self.append_incoming(incoming, log_append_time, &config, options)?;
-            self.count_appended(&done, size_bytes);
+            self.counters.appended(&done, size_bytes);
             return Ok(done);
         }
         let incoming = Incoming::Kept {
@@ -310,13 +310,6 @@ impl Log {
             .at_offset(end)),
             _ => Ok(()),
         }
-    }
-
-    /// Counts an append of a leader, also a repeated one, by the range of its offsets: as Kafka does.
-    fn count_appended(&self, done: &AppendResult, bytes: u64) {
-        let records = done.last_offset.next() - done.first_offset;
-        self.counters
-            .appended(u64::try_from(records).unwrap_or(0), bytes);
     }
 
     fn nothing_appended(&self) -> AppendResult {

@@ -6,6 +6,7 @@
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::AppendResult;
 use crate::error::{Error, ErrorKind};
 
 // All are Relaxed and pair with nothing: each is a number of its own, no other memory is reached through it, and who reads
@@ -68,8 +69,11 @@ impl AddAssign for LogCounts {
 }
 
 impl LogCounters {
-    /// An append of a leader succeeded, also one that was recognised as a repetition: as a broker counts it.
-    pub(super) fn appended(&self, records: u64, bytes: u64) {
+    /// An append of a leader succeeded, also one that was recognised as a repetition. Its records are counted by the range of
+    /// their offsets: all as a broker does it.
+    pub(super) fn appended(&self, done: &AppendResult, bytes: u64) {
+        let records = done.last_offset.next() - done.first_offset;
+        let records = u64::try_from(records).unwrap_or(0);
         self.messages_in.fetch_add(records, Ordering::Relaxed);
         self.bytes_in.fetch_add(bytes, Ordering::Relaxed);
     }
