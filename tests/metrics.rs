@@ -21,14 +21,14 @@ use klog::format::crc::crc32;
 use klog::io::{DirEntry, File, FileLock, FileSystem, ManualClock, OpenMode, RealFs, Stat};
 use klog::log::{AppendOptions, Log, Origin, TxnMarker};
 use klog::manager::{DirOpening, Manager, ManagerOptions, OpenProgress, Pass};
-use klog::service::metrics::{self, METRICS, MetricType};
+use klog::service::metrics::{self, METRICS, MetricKind};
 use klog::types::{LeaderEpoch, ProducerId, TimestampMs, TopicPartition};
 
 use support::engine::{Home, NOW, append, batch, builder, fill, log, offsets, read, rec, t0};
 use support::tree;
 
 /// manager.md 14, row by row: MBean type, names, what kind. Of a timer there are two rows.
-const ROWS: &[(&str, &[&str], MetricType)] = &[
+const ROWS: &[(&str, &[&str], MetricKind)] = &[
     (
         "kafka.log:type=LogManager",
         &[
@@ -39,7 +39,7 @@ const ROWS: &[(&str, &[&str], MetricType)] = &[
             "remainingLogsToRecover",
             "remainingSegmentsToRecover",
         ],
-        MetricType::Gauge,
+        MetricKind::Gauge,
     ),
     (
         "kafka.log:type=Log",
@@ -50,17 +50,17 @@ const ROWS: &[(&str, &[&str], MetricType)] = &[
             "Size",
             "RetentionSizeInPercent",
         ],
-        MetricType::Gauge,
+        MetricKind::Gauge,
     ),
     (
         "kafka.log:type=LogFlushStats",
         &["LogFlushRateAndTimeMs"],
-        MetricType::TimerCount,
+        MetricKind::TimerCount,
     ),
     (
         "kafka.log:type=LogFlushStats",
         &["LogFlushRateAndTimeMs,attribute=Sum"],
-        MetricType::TimerSum,
+        MetricKind::TimerSum,
     ),
     (
         "kafka.log:type=LogCleaner",
@@ -71,7 +71,7 @@ const ROWS: &[(&str, &[&str], MetricType)] = &[
             "cleaner-recopy-percent",
             "DeadThreadCount",
         ],
-        MetricType::Gauge,
+        MetricKind::Gauge,
     ),
     (
         "kafka.log:type=LogCleanerManager",
@@ -81,7 +81,7 @@ const ROWS: &[(&str, &[&str], MetricType)] = &[
             "max-dirty-percent",
             "time-since-last-run-ms",
         ],
-        MetricType::Gauge,
+        MetricKind::Gauge,
     ),
     (
         "kafka.server:type=BrokerTopicMetrics",
@@ -95,13 +95,13 @@ const ROWS: &[(&str, &[&str], MetricType)] = &[
             "InvalidMessageCrcRecordsPerSec",
             "InvalidOffsetOrSequenceRecordsPerSec",
         ],
-        MetricType::Counter,
+        MetricKind::Counter,
     ),
 ];
 
 #[test]
 fn manager_md_14_every_row_is_in_the_table_and_no_other() {
-    let expected: Vec<(String, MetricType)> = ROWS
+    let expected: Vec<(String, MetricKind)> = ROWS
         .iter()
         .flat_map(|(of, names, kind)| {
             names
@@ -109,9 +109,9 @@ fn manager_md_14_every_row_is_in_the_table_and_no_other() {
                 .map(move |name| (format!("{of},name={name}"), *kind))
         })
         .collect();
-    let table: Vec<(String, MetricType)> = METRICS
+    let table: Vec<(String, MetricKind)> = METRICS
         .iter()
-        .map(|metric| (metric.name().to_owned(), metric.metric_type()))
+        .map(|metric| (metric.name().to_owned(), metric.kind()))
         .collect();
     assert_eq!(table, expected);
     for metric in METRICS {
@@ -450,7 +450,7 @@ fn parse(text: &str) -> Exposition {
                     !found.families.contains_key(name),
                     "the family {name} is not in one piece"
                 );
-                current = name.to_owned();
+                name.clone_into(&mut current);
                 found.families.insert(current.clone(), Family::default());
             }
             let family = found.families.get_mut(name).unwrap();

@@ -28,7 +28,8 @@ use crate::types::TimestampMs;
 /// Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
 /// is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
 /// (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
-/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. klog_manager_open_progress tells another thread how
+/// far it is.
 ///
 /// Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
 #[unsafe(no_mangle)]

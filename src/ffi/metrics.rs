@@ -17,7 +17,7 @@ use super::types::{
 use crate::error::{Error, ErrorKind};
 use crate::log::{Log, escape};
 use crate::manager::{DirOpening, LogOpening, OpenProgress};
-use crate::service::metrics::{self, METRICS, MetricType};
+use crate::service::metrics::{self, METRICS, MetricKind};
 
 /// What metric number index is. KLOG_ERR_END behind the last. The texts live as long as the process; new metrics come at the
 /// end.
@@ -39,11 +39,11 @@ pub extern "C" fn klog_metric_describe(
             out,
             klog_metric {
                 struct_size: 0,
-                r#type: match metric.metric_type() {
-                    MetricType::Gauge => KLOG_METRIC_GAUGE,
-                    MetricType::Counter => KLOG_METRIC_COUNTER,
-                    MetricType::TimerCount => KLOG_METRIC_TIMER_COUNT,
-                    MetricType::TimerSum => KLOG_METRIC_TIMER_SUM,
+                r#type: match metric.kind() {
+                    MetricKind::Gauge => KLOG_METRIC_GAUGE,
+                    MetricKind::Counter => KLOG_METRIC_COUNTER,
+                    MetricKind::TimerCount => KLOG_METRIC_TIMER_COUNT,
+                    MetricKind::TimerSum => KLOG_METRIC_TIMER_SUM,
                 },
                 name: metric.c_name().as_ptr(),
                 unit: metric.c_unit().as_ptr(),

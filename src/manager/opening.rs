@@ -208,7 +208,7 @@ impl LogCounters {
         let mut state = self.dir.state.lock();
         let is_known = |load: &Arc<Load>| Arc::ptr_eq(load, &self.load);
         if !state.at_work.values().any(is_known) {
-            let free = (0..).find(|thread| !state.at_work.contains_key(thread));
+            let free = (0..u32::MAX).find(|thread| !state.at_work.contains_key(thread));
             state
                 .at_work
                 .insert(free.unwrap_or(u32::MAX), Arc::clone(&self.load));

@@ -20,7 +20,7 @@ pub use table::METRICS;
 
 /// What kind of value it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetricType {
+pub enum MetricKind {
     /// It rises and falls.
     Gauge,
     /// It only rises, from the opening of its manager, log or topic on: Kafka's meter.
@@ -35,7 +35,7 @@ pub enum MetricType {
 #[derive(Debug)]
 pub struct Metric {
     name: &'static CStr,
-    metric_type: MetricType,
+    kind: MetricKind,
     unit: &'static CStr,
     help: &'static CStr,
     source: Source,
@@ -87,8 +87,8 @@ impl Metric {
 
     /// What kind of value it is.
     #[must_use]
-    pub fn metric_type(&self) -> MetricType {
-        self.metric_type
+    pub fn kind(&self) -> MetricKind {
+        self.kind
     }
 
     /// Its unit; empty for a plain number.

@@ -2,9 +2,9 @@
 
 use std::ffi::CStr;
 
-use super::MetricType::{Counter, Gauge, TimerCount, TimerSum};
+use super::MetricKind::{Counter, Gauge, TimerCount, TimerSum};
 use super::Together::{Max, Sum};
-use super::{Metric, MetricType, Source};
+use super::{Metric, MetricKind, Source};
 
 const NONE: &CStr = c"";
 const BYTES: &CStr = c"bytes";
@@ -14,14 +14,14 @@ const MS: &CStr = c"milliseconds";
 
 const fn row(
     name: &'static CStr,
-    metric_type: MetricType,
+    kind: MetricKind,
     unit: &'static CStr,
     source: Source,
     help: &'static CStr,
 ) -> Metric {
     Metric {
         name,
-        metric_type,
+        kind,
         unit,
         help,
         source,

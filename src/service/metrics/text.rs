@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{METRICS, Metric, MetricType, Source, View};
+use super::{METRICS, Metric, MetricKind, Source, View};
 use crate::format::names::{DirKind, classify_dir};
 use crate::log::{FlushStats, Log};
 
@@ -13,7 +13,7 @@ pub(super) fn render(view: &View) -> String {
     let mut text = String::new();
     for metric in METRICS {
         // Of a timer the second row belongs to the family of the first.
-        if metric.metric_type != MetricType::TimerSum {
+        if metric.kind != MetricKind::TimerSum {
             describe(&mut text, metric);
         }
         let mut out = Samples {
@@ -32,9 +32,8 @@ pub(super) fn family_name(metric: &Metric) -> String {
     let (group, properties) = metric.name().split_once(':').unwrap_or_default();
     parts.push(group);
     for property in properties.split(',') {
-        match property.split_once('=') {
-            Some(("type" | "name", value)) => parts.push(value),
-            _ => {}
+        if let Some(("type" | "name", value)) = property.split_once('=') {
+            parts.push(value);
         }
     }
     if !metric.unit().is_empty() {
@@ -48,11 +47,11 @@ pub(super) fn family_name(metric: &Metric) -> String {
 }
 
 fn sample_name(metric: &Metric) -> String {
-    let suffix = match metric.metric_type {
-        MetricType::Gauge => "",
-        MetricType::Counter => "_total",
-        MetricType::TimerCount => "_count",
-        MetricType::TimerSum => "_sum",
+    let suffix = match metric.kind {
+        MetricKind::Gauge => "",
+        MetricKind::Counter => "_total",
+        MetricKind::TimerCount => "_count",
+        MetricKind::TimerSum => "_sum",
     };
     family_name(metric) + suffix
 }
@@ -61,10 +60,10 @@ fn sample_name(metric: &Metric) -> String {
 
 fn describe(text: &mut String, metric: &Metric) {
     let name = family_name(metric);
-    let kind = match metric.metric_type {
-        MetricType::Gauge => "gauge",
-        MetricType::Counter => "counter",
-        MetricType::TimerCount | MetricType::TimerSum => "summary",
+    let kind = match metric.kind {
+        MetricKind::Gauge => "gauge",
+        MetricKind::Counter => "counter",
+        MetricKind::TimerCount | MetricKind::TimerSum => "summary",
     };
     let _ = writeln!(text, "# TYPE {name} {kind}");
     if !metric.unit().is_empty() {
@@ -133,7 +132,7 @@ fn samples(out: &mut Samples<'_>, metric: &Metric, view: &View) {
             }
         }
         Source::AllTopics(of) => out.add(&[], of(&stats.all_topics)),
-        Source::Flush(of) if metric.metric_type != MetricType::TimerSum => {
+        Source::Flush(of) if metric.kind != MetricKind::TimerSum => {
             out.add(&[], of(&stats.flushes));
         }
         Source::Flush(_) => {
