@@ -99,3 +99,46 @@ impl DirHealth {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::EventListener;
+    use super::*;
+    use parking_lot::Mutex;
+
+    #[derive(Debug, Default)]
+    struct Heard(Mutex<Vec<Arc<Event>>>);
+
+    impl EventListener for Heard {
+        fn wanted(&self) -> u64 {
+            EventKind::DirOffline.bit()
+        }
+
+        fn hear(&self, event: &Arc<Event>) {
+            self.0.lock().push(Arc::clone(event));
+        }
+
+        fn end(&self) {}
+    }
+
+    /// Several threads may fail in one directory at the same time.
+    #[test]
+    fn the_first_failure_is_remembered_and_told_and_no_other() {
+        let health = DirHealth::new(PathBuf::from("/d"));
+        let heard = Arc::new(Heard::default());
+        let listener = Arc::clone(&heard) as Arc<dyn EventListener>;
+        let events = health.monitor().events();
+        events.listen(&listener, std::iter::empty());
+        for text in ["first", "second"] {
+            let failed = health.fail(Error::new(ErrorKind::KafkaStorage, text));
+            assert!(failed.took_dir_offline());
+        }
+        assert_eq!(health.failure().unwrap().message(), "first");
+        let heard = heard.0.lock();
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        assert_eq!(
+            (heard[0].dir.as_deref(), &*heard[0].text),
+            (Some(Path::new("/d")), "first")
+        );
+    }
+}
