@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 14] = [
+    const SOURCES: [&str; 16] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -31,6 +31,8 @@ mod header {
         "maintain.rs",
         "moving.rs",
         "cancel.rs",
+        "metrics.rs",
+        "events.rs",
     ];
 
     pub(super) fn render() {

@@ -11,9 +11,9 @@
  * Answers. Every fallible function returns a klog_status: KLOG_OK (0), or a KLOG_ERR_ constant above 0. Details go into the
  * caller's klog_error, whose address may be null. On KLOG_OK it is untouched. errno means nothing after a call.
  *
- * Handles. klog_config, klog_manager, klog_log, klog_cursor and klog_cancel are numbers, copied freely; id 0 is null. Using a closed one
- * is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager answer KLOG_ERR_CLOSED.
- * Every open needs its close.
+ * Handles. klog_config, klog_manager, klog_log, klog_cursor, klog_cancel and klog_events are numbers, copied freely; id 0 is
+ * null. Using a closed one is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager
+ * answer KLOG_ERR_CLOSED. Every open needs its close.
  *
  * Ownership. The caller owns every buffer and struct that it passes; the library keeps no pointer to it after the return.
  * The library never returns memory that the caller must free. A cursor lends records until the next call on it.
@@ -337,6 +337,107 @@ inline Struct klog_init() {
  * klog_features: indexes are mapped into memory.
  */
 #define KLOG_FEATURE_MMAP 16
+
+/**
+ * Of klog_metric.type: it rises and falls.
+ */
+#define KLOG_METRIC_GAUGE 0
+
+/**
+ * Of klog_metric.type: it only rises, from the opening of its manager, log or topic on: Kafka's meter.
+ */
+#define KLOG_METRIC_COUNTER 1
+
+/**
+ * Of klog_metric.type: how often, of Kafka's timer; it only rises.
+ */
+#define KLOG_METRIC_TIMER_COUNT 2
+
+/**
+ * Of klog_metric.type: how long all of them took together, of Kafka's timer; it only rises.
+ */
+#define KLOG_METRIC_TIMER_SUM 3
+
+/**
+ * Format of klog_metrics_text: OpenMetrics, version 1.0.0.
+ */
+#define KLOG_METRICS_OPENMETRICS 0
+
+/**
+ * Kind of event, "lost": the stream was full, count events are missing here. Comes whatever the mask is.
+ */
+#define KLOG_EVENT_LOST 1
+
+/**
+ * Kind of event, "recovered": bytes not known to be good were read again by the open; some may have been cut off.
+ */
+#define KLOG_EVENT_RECOVERED 2
+
+/**
+ * Kind of event, "repaired": a derived file was missing or wrong and was made anew, or a small file was replaced.
+ */
+#define KLOG_EVENT_REPAIRED 4
+
+/**
+ * Kind of event, "ignored": something that is not Kafka's was found and left alone.
+ */
+#define KLOG_EVENT_IGNORED 8
+
+/**
+ * Kind of event, "config": a configuration key was not used, or not as it was written.
+ */
+#define KLOG_EVENT_CONFIG 16
+
+/**
+ * Kind of event, "load-failed": a log could not be opened.
+ */
+#define KLOG_EVENT_LOAD_FAILED 32
+
+/**
+ * Kind of event, "dir-offline": a log directory went out of use, with its logs.
+ */
+#define KLOG_EVENT_DIR_OFFLINE 64
+
+/**
+ * Kind of event, "log-created": a log was made.
+ */
+#define KLOG_EVENT_LOG_CREATED 128
+
+/**
+ * Kind of event, "log-deleted": a log was deleted.
+ */
+#define KLOG_EVENT_LOG_DELETED 256
+
+/**
+ * Kind of event, "rolled": a segment began at offset.
+ */
+#define KLOG_EVENT_ROLLED 512
+
+/**
+ * Kind of event, "segments-deleted": retention took count segments with bytes; the log starts at offset.
+ */
+#define KLOG_EVENT_SEGMENTS_DELETED 1024
+
+/**
+ * Kind of event, "truncated": a log was cut, and ends at offset.
+ */
+#define KLOG_EVENT_TRUNCATED 2048
+
+/**
+ * Kind of event, "cleaned": a log was cleaned.
+ */
+#define KLOG_EVENT_CLEANED 4096
+
+/**
+ * Kind of event, "moved": a log was moved to another directory.
+ */
+#define KLOG_EVENT_MOVED 8192
+
+/**
+ * Kind of event, "task-failed": a task of klog_tick, or of the thread in the background, failed; the text begins with its
+ * name.
+ */
+#define KLOG_EVENT_TASK_FAILED 16384
 
 /**
  * klog_error.flags: the same call may succeed later.
@@ -696,7 +797,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 5785461514746210838
+#define KLOG_LAYOUT_HASH 1348735709986604302
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1481,6 +1582,80 @@ typedef struct {
     uint64_t reserved[2];
 } klog_tick_result;
 
+/**
+ * A metric, as klog_metric_describe tells of it. Its texts are static.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_metric).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_METRIC_ constant.
+     */
+    uint32_t type;
+    /**
+     * Kafka's name: that of the MBean, without its tags.
+     */
+    const char *name;
+    /**
+     * Its unit; empty for a plain number.
+     */
+    const char *unit;
+    /**
+     * What it says, in a sentence.
+     */
+    const char *help;
+} klog_metric;
+
+/**
+ * How far the opening of a log directory is.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_open_progress).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * Logs that were found in it; 0 until it was looked at.
+     */
+    uint64_t logs_total;
+    /**
+     * Those that are not loaded yet.
+     */
+    uint64_t logs_left;
+    /**
+     * Segments to be read again of the logs that are being loaded.
+     */
+    uint64_t segments_left;
+    /**
+     * Bytes to be read again of all logs that were looked at so far. It rises, until no log is left.
+     */
+    uint64_t bytes_total;
+    /**
+     * Those that were read.
+     */
+    uint64_t bytes_done;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} klog_open_progress;
+
+/**
+ * A stream of what happens in a manager. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_events;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1623,7 +1798,8 @@ klog_status klog_config_close(klog_config config);
  * Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
  * is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
  * (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
- * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+ * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. klog_manager_open_progress tells another thread how
+ * far it is.
  *
  * Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
  */
@@ -2236,6 +2412,111 @@ klog_status klog_cancel_fire(klog_cancel cancel);
  * Thread class T0, cost class C1.
  */
 klog_status klog_cancel_close(klog_cancel cancel);
+
+/**
+ * What metric number index is. KLOG_ERR_END behind the last. The texts live as long as the process; new metrics come at the
+ * end.
+ *
+ * Thread class T0, cost class C0. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_metric_describe(uint32_t index,
+                                 klog_metric *out,
+                                 klog_error *err);
+
+/**
+ * The values of all metrics, in the order of klog_metric_describe; *count is how many there are. With a log those of this
+ * log, of its topic, of its directory, or of the manager, whichever is the narrowest that there is. With a log of id 0 those
+ * of the whole manager: numbers of logs and directories are added up, of RetentionSizeInPercent it is the largest.
+ * KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION for a log of another manager, and for one that was deleted.
+ *
+ * Thread class T0, cost class C1. values is required unless cap is 0; count and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_metrics_read(klog_manager manager,
+                              klog_log only,
+                              uint64_t *values,
+                              size_t cap,
+                              size_t *count,
+                              klog_error *err);
+
+/**
+ * All metrics as text, for a scraper: format is KLOG_METRICS_OPENMETRICS. *needed is the length with its NUL. Logs come and
+ * go: ask for the size and the text with some room in between.
+ *
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_metrics_text(klog_manager manager,
+                              uint32_t format,
+                              char *buf,
+                              size_t cap,
+                              size_t *needed,
+                              klog_error *err);
+
+/**
+ * How far the opening of a log directory is: for another thread while klog_manager_open runs, which may take minutes. dir is
+ * the directory as it was given there. buf gets a line for each log that is being loaded: topic-partition TAB number of the
+ * thread TAB segments left TAB bytes to be read TAB bytes read LF. Without a buffer only out is written.
+ *
+ * KLOG_ERR_END while no opening of this process has that directory: before it owns it, and once it is done.
+ *
+ * Thread class T0, cost class C1. dir and out are required; buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_open_progress(const char *dir,
+                                       size_t dir_len,
+                                       klog_open_progress *out,
+                                       char *buf,
+                                       size_t cap,
+                                       size_t *needed,
+                                       klog_error *err);
+
+/**
+ * Opens a stream of events: mask is KLOG_EVENT_ bits, 0 for all; it holds up to capacity of them, 0 for 1024. When it is
+ * full the newest are lost and counted, and nobody waits. The stream begins with what the open found, as in
+ * klog_manager_report, and with the directories that are offline by now; so nothing of the open is missed.
+ *
+ * *fd is an eventfd of the stream's, to be waited on and never read or closed: it is readable while klog_events_poll has
+ * something to answer, events or KLOG_ERR_CLOSED. Without an fd there is none.
+ *
+ * Thread class T2, cost class C1. out is required, null on failure; fd and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_events_open(klog_manager manager,
+                             uint64_t mask,
+                             size_t capacity,
+                             klog_events *out,
+                             int *fd,
+                             klog_error *err);
+
+/**
+ * Takes events out of the stream, the oldest first, as many as fit, and waits for the first one up to timeout_ms: 0 not at
+ * all, -1 without limit. buf gets a line for each, and a NUL: kind TAB ms since 1970 TAB directory TAB topic-partition TAB
+ * status TAB offset TAB count TAB bytes TAB text LF. A field without a value is "-"; tab, LF and backslash inside of one are
+ * \t, \n, \\. *count is how many lines were written.
+ *
+ * KLOG_ERR_TIMED_OUT if none came. KLOG_ERR_BUFFER_TOO_SMALL if the first one does not fit; it stays, and err->position says
+ * how many bytes it needs. KLOG_ERR_CLOSED once the manager is closed, also for a call that waits.
+ *
+ * Thread class T0, cost class C4. buf is required; cancel must be null: nothing can be cancelled yet; count and err are
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_events_poll(klog_events events,
+                             void *buf,
+                             size_t cap,
+                             size_t *count,
+                             int64_t timeout_ms,
+                             klog_cancel cancel,
+                             klog_error *err);
+
+/**
+ * Ends the stream and its eventfd. Calls that wait in it answer KLOG_ERR_CLOSED.
+ *
+ * Thread class T2, cost class C1.
+ */
+klog_status klog_events_close(klog_events events);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -156,6 +156,7 @@ fn recover_at_time_zero(dir: &Path) {
         recovery_threads: None,
         broker_epoch: -1,
         high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        progress: None,
     });
     manager.unwrap().close().unwrap();
 }

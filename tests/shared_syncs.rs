@@ -157,6 +157,7 @@ fn open(home: &Home, gate: &Arc<Gate>) -> Manager {
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks: HighWatermarks::FollowEnd,
+        progress: None,
     })
     .unwrap()
 }

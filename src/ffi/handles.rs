@@ -12,12 +12,14 @@ use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::Mutex;
 
 use super::guard::Call;
-use super::types::{klog_cancel, klog_config, klog_cursor, klog_log, klog_manager, klog_status};
+use super::types::{
+    klog_cancel, klog_config, klog_cursor, klog_events, klog_log, klog_manager, klog_status,
+};
 use crate::config::ConfigSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Cursor, Log};
 use crate::manager::Manager;
-use crate::service::CancelToken;
+use crate::service::{CancelToken, EventStream};
 
 /// Slots of one block; blocks are made as they are needed and stay.
 const BLOCK_SLOTS: usize = 1024;
@@ -33,6 +35,7 @@ pub(crate) enum Kind {
     Log = 3,
     Cursor = 4,
     Cancel = 5,
+    Events = 9,
 }
 
 /// An object behind a handle.
@@ -42,6 +45,7 @@ pub(crate) enum Object {
     Log(OpenLog),
     Cursor(Box<Mutex<OpenCursor>>, Arc<AtomicBool>),
     Cancel(Arc<CancelToken>),
+    Events(EventStream, Arc<AtomicBool>),
 }
 
 pub(crate) struct OpenManager {
@@ -329,6 +333,12 @@ pub(crate) fn fire_cancel(cancel: klog_cancel) -> klog_status {
     }
 }
 
+pub(crate) fn add_events(events: EventStream, poison: Arc<AtomicBool>) -> Result<klog_events> {
+    Ok(klog_events {
+        id: add(Kind::Events, Object::Events(events, poison))?,
+    })
+}
+
 /// BUSY for a second call at the same time on a handle that takes one.
 fn busy(kind: Kind) -> Error {
     Error::new(
@@ -390,6 +400,21 @@ pub(crate) fn with_cursor<T>(
         Object::Cursor(open, poison) => {
             check_poison(call, poison, Access::Look)?;
             work(&mut *open.try_lock().ok_or_else(|| busy(Kind::Cursor))?)
+        }
+        _ => Err(wrong_object()),
+    }
+}
+
+pub(crate) fn with_events<T>(
+    call: &Call,
+    events: klog_events,
+    work: impl FnOnce(&EventStream) -> Result<T>,
+) -> Result<T> {
+    let entry = find(Kind::Events, events.id)?;
+    match &entry.object {
+        Object::Events(stream, poison) => {
+            check_poison(call, poison, Access::Look)?;
+            work(stream)
         }
         _ => Err(wrong_object()),
     }

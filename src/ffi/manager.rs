@@ -13,6 +13,7 @@ use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
+use super::metrics::Opening;
 use super::types::{
     klog_config, klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status,
 };
@@ -28,7 +29,8 @@ use crate::types::TimestampMs;
 /// Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
 /// is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
 /// (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
-/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. klog_manager_open_progress tells another thread how
+/// far it is.
 ///
 /// Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
 #[unsafe(no_mangle)]
@@ -74,7 +76,9 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     }
     let manual = options.flags & KLOG_OPEN_MANUAL_CLOCK != 0;
     let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
+    let opening = Opening::begin();
     let manager = Manager::open(ManagerOptions {
+        progress: Some(opening.progress()),
         missing_dir: if options.flags & KLOG_OPEN_CREATE_DIRS == 0 {
             MissingDir::Refuse
         } else {
@@ -228,7 +232,7 @@ fn list(manager: &Manager) -> String {
 }
 
 /// Lines as one text.
-fn lines(lines: impl Iterator<Item = String>) -> String {
+pub(crate) fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 

@@ -46,6 +46,14 @@ pub struct klog_cancel {
     pub id: u64,
 }
 
+/// A stream of what happens in a manager. A handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct klog_events {
+    /// Not for the caller to interpret.
+    pub id: u64,
+}
+
 /// What went wrong. The caller's own: set struct_size to sizeof(klog_error), give its address, read it if the call did
 /// not answer KLOG_OK (else it is untouched). Holds no pointer and needs no freeing.
 #[repr(C)]
@@ -460,4 +468,42 @@ pub struct klog_tick_result {
     pub next_due_ms: i64,
     /// 0.
     pub reserved: [u64; 2],
+}
+
+/// A metric, as klog_metric_describe tells of it. Its texts are static.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_metric {
+    /// In: sizeof(klog_metric).
+    pub struct_size: u32,
+    /// KLOG_METRIC_ constant.
+    pub r#type: u32,
+    /// Kafka's name: that of the MBean, without its tags.
+    pub name: *const c_char,
+    /// Its unit; empty for a plain number.
+    pub unit: *const c_char,
+    /// What it says, in a sentence.
+    pub help: *const c_char,
+}
+
+/// How far the opening of a log directory is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_open_progress {
+    /// In: sizeof(klog_open_progress).
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Logs that were found in it; 0 until it was looked at.
+    pub logs_total: u64,
+    /// Those that are not loaded yet.
+    pub logs_left: u64,
+    /// Segments to be read again of the logs that are being loaded.
+    pub segments_left: u64,
+    /// Bytes to be read again of all logs that were looked at so far. It rises, until no log is left.
+    pub bytes_total: u64,
+    /// Those that were read.
+    pub bytes_done: u64,
+    /// 0.
+    pub reserved: [u64; 4],
 }

@@ -129,7 +129,12 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        for cluster_id in ["JgxuGe9URy-E-ceaL04lEw", "a b=c:#!", "\\ü€😀\n", ""] {
+        for cluster_id in [
+            "JgxuGe9URy-E-ceaL04lEw",
+            "a b=c:#!",
+            "\\\u{fc}\u{20ac}\u{1f600}\n",
+            "",
+        ] {
             let id = Uuid([7; 16]);
             let meta = parse(&write(cluster_id, 3, id)).unwrap();
             assert_eq!(meta.cluster_id.as_deref(), Some(cluster_id));

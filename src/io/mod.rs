@@ -12,6 +12,7 @@
 
 mod clock;
 mod deadline;
+mod eventfd;
 mod mapping;
 mod overlay;
 mod pool;
@@ -27,8 +28,9 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::types::TimestampMs;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, ManualClock, Stopwatch, SystemClock};
 pub use deadline::Deadline;
+pub use eventfd::EventFd;
 pub use mapping::Mapping;
 pub use overlay::OverlayFs;
 pub use pool::{PooledFs, default_max_open};

@@ -182,7 +182,8 @@ impl Log {
             return Ok(self.nothing_appended());
         }
         let now = self.clock.now();
-        validation::check_built(builder, &config, now)?;
+        validation::check_built(builder, &config, now)
+            .inspect_err(|e| self.counters.refused(e, 0))?;
         let log_append_time =
             (config.timestamp_type == TimestampType::LogAppendTime).then_some(now);
         let topic_codec = validation::target_codec(config.compression, Codec::None);
@@ -205,14 +206,18 @@ impl Log {
         }
         let bytes = builder.finish(&batch)?;
         let header = *Batch::new(bytes)?.header();
-        validation::ensure_batch_size(header.size_bytes, config.max_message_bytes)?;
+        let size_bytes = u64::from(header.size_bytes);
+        validation::ensure_batch_size(header.size_bytes, config.max_message_bytes)
+            .inspect_err(|e| self.counters.refused(e, size_bytes))?;
         let append_time = log_append_time.unwrap_or(TimestampMs::NONE);
-        self.append_incoming(
+        let done = self.append_incoming(
             Incoming::Assigned { bytes, header },
             append_time,
             &config,
             options,
-        )
+        )?;
+        self.counters.appended(&done, size_bytes);
+        Ok(done)
     }
 
     /// Appends ready batches, all or nothing: of a client one batch, as a broker gets it, or messages of magic 0 and 1, which
@@ -224,25 +229,29 @@ impl Log {
         self.check_expected_end(self.end_offset(), options)?;
         let config = self.config();
         let (origin, epoch) = (options.origin, options.leader_epoch);
+        let size_bytes = bytes.len() as u64;
         let analysis = validation::analyze(
             bytes,
             origin,
             epoch.unwrap_or(LeaderEpoch(i32::MAX)),
             config.max_message_bytes,
-        )?;
+        )
+        .inspect_err(|e| self.counters.refused(e, size_bytes))?;
         if analysis.batches.is_empty() {
             return Ok(self.nothing_appended());
         }
         if matches!(origin, Origin::Client | Origin::Coordinator) {
             let now = self.clock.now();
-            let mut validated =
-                validation::validate_leader(bytes, &analysis, origin, &config, now)?;
+            let mut validated = validation::validate_leader(bytes, &analysis, origin, &config, now)
+                .inspect_err(|e| self.counters.refused(e, size_bytes))?;
             let incoming = Incoming::Assigned {
                 bytes: &mut validated.bytes,
                 header: validated.header,
             };
             let log_append_time = validated.log_append_time;
-            return self.append_incoming(incoming, log_append_time, &config, options);
+            let done = self.append_incoming(incoming, log_append_time, &config, options)?;
+            self.counters.appended(&done, size_bytes);
+            return Ok(done);
         }
         let incoming = Incoming::Kept {
             bytes: bytes.get(..analysis.valid_bytes).unwrap_or_default(),

@@ -123,10 +123,11 @@ impl Log {
             let writer = self.lock_writer();
             (writer.end, writer.active.segment().clone())
         };
-        let synced = match files {
+        let health = self.health();
+        let synced = health.monitor().time_flush(|| match files {
             Files::Log => active.file().sync(),
             Files::All => active.sync_all(),
-        };
+        });
         synced.map_err(|e| self.judge_flush(e))?;
         Ok(end)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Log;
+use super::{Log, LogCounts};
 use crate::error::Result;
 use crate::format::uuid::Uuid;
 use crate::segment::Segment;
@@ -59,6 +59,25 @@ impl Log {
             bytes: segments.iter().map(|s| s.size_bytes()).sum(),
             producers: writer.producers.producers().len(),
         }
+    }
+
+    /// What was counted since it was opened.
+    #[must_use]
+    pub fn counts(&self) -> LogCounts {
+        self.counters.counts()
+    }
+
+    /// How large it was after the last pass of retention, in percent of `retention.bytes`; 0 before the first one, and where
+    /// that limits nothing.
+    #[must_use]
+    pub fn retention_size_percent(&self) -> u64 {
+        self.counters.retention_percent()
+    }
+
+    /// Bytes of all `.log` files.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.segments().iter().map(|s| s.size_bytes()).sum()
     }
 
     /// Every producer, by rising id.

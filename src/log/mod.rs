@@ -13,9 +13,11 @@ mod append;
 mod close;
 mod committed;
 mod copy;
+mod counters;
 mod cursor;
 mod end;
 mod epoch_file;
+mod events;
 mod flush;
 mod follow;
 mod freeze;
@@ -25,6 +27,7 @@ mod leader_epochs;
 mod load;
 mod lock_order;
 mod lookup;
+mod monitor;
 mod producer_log;
 mod read;
 mod report;
@@ -56,14 +59,19 @@ use crate::types::{Offset, TopicPartition};
 pub use append::{
     AppendOptions, AppendResult, LeaderEpochRule, ProducerStamp, TxnMarker, WriteDurability,
 };
+pub use counters::LogCounts;
 pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
+pub(crate) use events::EventListener;
+pub use events::{Event, EventKind};
 pub use follow::CopyStep;
 pub use freeze::Frozen;
 pub use health::DirHealth;
 pub use info::LogInfo;
 pub use load::{LoadOptions, RecoveryProgress, SpareThreads};
 pub use lookup::TimeTarget;
+pub use monitor::FlushStats;
+pub(crate) use monitor::Monitor;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
@@ -73,6 +81,7 @@ pub use segments::SegmentList;
 pub use validation::Origin;
 pub use watermark::HighWatermark;
 
+use counters::LogCounters;
 use end::PublishedEnd;
 use epoch_file::EpochFile;
 use lock_order::{Level, Locked};
@@ -120,6 +129,7 @@ pub struct Log {
     thawed: Condvar,
     flush: Mutex<()>,
     retired: Mutex<Retired>,
+    counters: LogCounters,
 }
 
 /// Where a log lives now: it may move (manager.md 9).
@@ -215,6 +225,7 @@ impl Log {
             thawed: Condvar::new(),
             flush: Mutex::new(()),
             retired: Mutex::new(Retired::default()),
+            counters: LogCounters::default(),
         };
         Ok((log, loaded.notes))
     }
@@ -326,6 +337,19 @@ impl Log {
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.state.load(Ordering::SeqCst) == DELETED
+    }
+
+    /// Tells what happened to the log, if anybody wants to hear it.
+    fn tell(&self, kind: EventKind, details: impl FnOnce(Event) -> Event) {
+        let health = self.health();
+        let monitor = health.monitor();
+        monitor.events().publish(kind, || {
+            details(Event {
+                dir: Some(health.path().to_path_buf()),
+                partition: Some(self.partition.clone()),
+                ..Event::new(kind, monitor.now())
+            })
+        });
     }
 
     /// Takes the append lock.

@@ -112,7 +112,9 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
-        self.between_cuts(|| self.read_once(start, buffer, options, None))
+        let read = self.between_cuts(|| self.read_once(start, buffer, options, None))?;
+        self.counters.gave(read.bytes);
+        Ok(read)
     }
 
     /// As [`Self::read`], with the list of aborted transactions that goes with what was read, of the same moment, so that no
@@ -128,6 +130,7 @@ impl Log {
             aborted.clear();
             self.read_once(start, buffer, options, Some(&mut aborted))
         })?;
+        self.counters.gave(read.bytes);
         Ok((read, aborted))
     }
 

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::Log;
+use super::counters::retention_percent;
+use super::{Event, EventKind, Log};
 use crate::config::LogConfig;
 use crate::error::Result;
 use crate::segment::Segment;
@@ -208,10 +209,23 @@ impl Log {
                     .judge(e)
                     .context(format_args!("retention of {}", self.partition))
             })?;
-        Ok(Deleted {
+        let deleted = Deleted {
             segments: gone.len(),
             bytes: gone.iter().map(|segment| segment.size_bytes()).sum(),
-        })
+        };
+        self.tell(EventKind::SegmentsDeleted, |event| Event {
+            offset: Some(start),
+            count: Some(deleted.segments as u64),
+            bytes: Some(deleted.bytes),
+            ..event
+        });
+        Ok(deleted)
+    }
+
+    /// Notes how large a pass of retention left the log (manager.md 14, RetentionSizeInPercent).
+    pub fn end_retention(&self) {
+        let percent = retention_percent(self.size_bytes(), self.config().retention_bytes);
+        self.counters.set_retention_percent(percent);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::producer_log::Durability;
-use super::{Log, Writer};
+use super::{Event, EventKind, Log, Writer};
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
@@ -202,6 +202,12 @@ impl Log {
         self.segments.rcu(|list| list.with(Arc::clone(&segment)));
         writer.follow_end();
         self.publish(writer);
+        if is_new {
+            self.tell(EventKind::Rolled, |event| Event {
+                offset: Some(base),
+                ..event
+            });
+        }
         Ok(())
     }
 }

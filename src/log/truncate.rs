@@ -15,7 +15,7 @@ use super::lock_order::{Level, Locked};
 use super::producer_log::{RebuildRange, Shutdown};
 use super::report::LoadNotes;
 use super::roll::{PendingRoll, draw_jitter_ms};
-use super::{Log, SegmentList, Writer};
+use super::{Event, EventKind, Log, SegmentList, Writer};
 use crate::error::{Error, Result};
 use crate::format::names::SegmentFileKind;
 use crate::io::remove_file_if_exists;
@@ -201,6 +201,12 @@ impl Log {
     /// A cut that failed half way is finished by the next load; until then nothing is appended.
     fn end_of_cut(&self, writer: &mut Writer, done: Result<()>) -> Result<()> {
         writer.unsynced_names = false;
+        if done.is_ok() {
+            self.tell(EventKind::Truncated, |event| Event {
+                offset: Some(writer.end),
+                ..event
+            });
+        }
         done.map_err(|error| {
             writer.broken = Some(error.clone());
             self.health()

@@ -23,6 +23,7 @@ impl Manager {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        self.stats.end_events();
         let _none_is_loaded_now = self.retrying.lock();
         let _none_is_swapped_now = self.swapping.write();
         let mut logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
@@ -54,6 +55,7 @@ impl Manager {
     /// Gives the directories back without writing anything: what a crash of the process would leave.
     pub fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        self.stats.end_events();
         let _none_is_swapped_now = self.swapping.write();
         let logs = std::mem::take(&mut *self.logs.write());
         let futures = std::mem::take(&mut *self.futures.write());

@@ -14,7 +14,7 @@ use crate::format::names::{check_partition, check_topic};
 use crate::format::partition_metadata;
 use crate::format::uuid::Uuid;
 use crate::io::{exists, replace_file};
-use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{EventKind, HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::TopicPartition;
 
 /// How a log is made.
@@ -65,6 +65,9 @@ impl Manager {
         let log = Arc::new(self.create_somewhere(partition, options, logs.values())?);
         logs.insert(partition.clone(), Arc::clone(&log));
         self.made.lock().insert(partition.clone());
+        if let Some(dir) = self.dir_of(&log) {
+            self.tell(EventKind::LogCreated, dir, partition);
+        }
         Ok(log)
     }
 

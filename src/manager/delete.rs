@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::marked_dir_name;
 use crate::format::uuid::Uuid;
 use crate::io::FileSystem;
-use crate::log::DirHealth;
+use crate::log::{DirHealth, EventKind};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// The suffix of a directory that waits for its removal.
@@ -80,10 +80,12 @@ impl Manager {
             frozen.mark_deleted();
             drop(frozen);
             logs.remove(partition);
+            self.stats.departs(&log, &logs);
             self.made.lock().remove(partition);
             self.fs.sync_dir(&dir.path).map_err(judge)?;
             self.deletions.lock().push(path, self.clock.now(), dir);
         }
+        self.tell(EventKind::LogDeleted, dir, partition);
         let future = self.futures.read().get(partition).cloned();
         if let Some(future) = future {
             self.drop_future(&future)?;

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{LOG_START_FILE, RECOVERY_POINT_FILE};
 use crate::format::meta_properties::{self, MetaProperties};
 use crate::io::{EntryKind, FileLock, FileSystem, OpenMode, create_dir_all, read_file, sync_name};
-use crate::log::{DirHealth, Finding, FindingKind, Log};
+use crate::log::{DirHealth, Finding, FindingKind, Log, Monitor};
 
 /// What to do about a log directory that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -40,9 +40,9 @@ pub(super) struct LogDir {
 }
 
 impl LogDir {
-    fn new(path: PathBuf) -> Self {
+    fn new(path: PathBuf, monitor: &Arc<Monitor>) -> Self {
         Self {
-            health: Arc::new(DirHealth::new(path.clone())),
+            health: Arc::new(DirHealth::watched(path.clone(), Arc::clone(monitor))),
             path,
             meta: parking_lot::RwLock::default(),
             was_clean: false,
@@ -78,6 +78,7 @@ impl LogDir {
 /// offline; two names of one directory, a foreign lock, and no directory left are errors of the whole.
 pub(super) fn open_dirs(
     options: &ManagerOptions,
+    monitor: &Arc<Monitor>,
     report: &mut Vec<Finding>,
 ) -> Result<Vec<LogDir>> {
     let fs = &*options.fs;
@@ -89,7 +90,7 @@ pub(super) fn open_dirs(
     let mut seen: Vec<PathBuf> = Vec::new();
     for given in &options.dirs {
         let path = absolute(given)?;
-        let dir = LogDir::new(path.clone());
+        let dir = LogDir::new(path.clone(), monitor);
         match validate(fs, &path, options.missing_dir) {
             Ok(canonical) => {
                 if seen.contains(&canonical) {

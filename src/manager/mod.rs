@@ -20,12 +20,14 @@ mod meta;
 mod move_intent;
 mod moving;
 mod open;
+mod opening;
 mod placement;
 mod progress;
 mod reconfigure;
 mod resolve;
 mod retain;
 mod retry;
+mod stats;
 mod tasks;
 mod truncate;
 
@@ -49,7 +51,10 @@ pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;
 pub use dirs::MissingDir;
+pub use opening::{DirOpening, LogOpening, OpenProgress};
 pub use retain::{Pass, Retained};
+use stats::Stats;
+pub use stats::{DirStats, Snapshot};
 use tasks::Schedule;
 pub use tasks::{Task, TickResult};
 
@@ -72,6 +77,8 @@ pub struct ManagerOptions {
     pub broker_epoch: i64,
     /// Where the high watermarks of the logs come from.
     pub high_watermarks: HighWatermarks,
+    /// Where another thread can see how far the opening is.
+    pub progress: Option<Arc<OpenProgress>>,
 }
 
 /// Where the high watermarks of the logs come from (manager.md 7.7).
@@ -97,6 +104,7 @@ impl ManagerOptions {
             recovery_threads: None,
             broker_epoch: -1,
             high_watermarks: HighWatermarks::FollowEnd,
+            progress: None,
         }
     }
 }
@@ -114,6 +122,8 @@ pub struct Manager {
     broker_epoch: i64,
     high_watermarks: HighWatermarks,
     dirs: Vec<LogDir>,
+    /// As they are spelled in the options.
+    given_dirs: Vec<PathBuf>,
     logs: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
     /// Copies of logs that are on their way to another directory.
     futures: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
@@ -132,6 +142,8 @@ pub struct Manager {
     made: Mutex<BTreeSet<TopicPartition>>,
     deletions: Mutex<Deletions>,
     schedule: Mutex<Schedule>,
+    /// What is counted and told of all this.
+    stats: Stats,
 }
 
 /// A log that could not be opened; its directory is as it was.

@@ -17,7 +17,7 @@ use super::{HighWatermarks, Manager, Role, health_of, partition_dir};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::{MAX_NAME_BYTES, marked_dir_name};
 use crate::format::uuid::Uuid;
-use crate::log::{CopyStep, Frozen, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{CopyStep, EventKind, Frozen, LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::TopicPartition;
 
 /// The suffix of a directory that a log is on its way to.
@@ -206,6 +206,7 @@ impl Manager {
         }
         self.futures.write().remove(log.partition());
         drop(frozen);
+        self.tell(EventKind::Moved, to, log.partition());
         self.put_away(from, &intent, log.partition())?;
         Ok(true)
     }

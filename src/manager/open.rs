@@ -14,14 +14,18 @@ use super::dirs::{LogDir, ensure_any_online, open_dirs};
 use super::loading::load_options;
 use super::move_intent::MoveIntent;
 use super::progress::{DirProgress, LogProgress};
+use super::stats::Stats;
 use super::tasks::Schedule;
-use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, Role, health_of};
+use super::{
+    FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, OpenProgress, Role, health_of,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
 use crate::io::{EntryKind, FileSystem, OpenMode, PooledFs, default_max_open, exists, read_file};
 use crate::log::{
-    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Shutdown, SpareThreads,
+    DirHealth, Finding, FindingKind, LoadNotes, LoadOptions, Log, LogPlace, Monitor, Shutdown,
+    SpareThreads,
 };
 use crate::types::TopicPartition;
 
@@ -33,6 +37,13 @@ struct Job {
     role: Role,
     health: Arc<DirHealth>,
     options: LoadOptions,
+}
+
+/// What all of an opening shares.
+struct Plan<'a> {
+    options: &'a ManagerOptions,
+    opening: &'a OpenProgress,
+    spare_threads: Arc<SpareThreads>,
 }
 
 type Outcome = (Job, Result<(Log, LoadNotes)>);
@@ -56,24 +67,24 @@ impl Manager {
                 text: warning.to_string(),
             });
         }
-        let mut dirs = open_dirs(&options, &mut report)?;
+        let monitor = Arc::new(Monitor::new(Arc::clone(&options.clock)));
+        let opening = options.progress.take().unwrap_or_default();
+        let mut dirs = open_dirs(&options, &monitor, &mut report)?;
+        opening.begin(dirs.iter().map(|dir| dir.path.clone()));
         let mut jobs = Vec::new();
         let mut deletions = Deletions::default();
         let mut failed = Vec::new();
-        let spare_threads = Arc::new(SpareThreads::default());
+        let plan = Plan {
+            options: &options,
+            opening: &opening,
+            spare_threads: Arc::default(),
+        };
         for (index, dir) in dirs
             .iter_mut()
             .enumerate()
             .filter(|(_, dir)| dir.is_online())
         {
-            match plan_dir(
-                &options,
-                index,
-                dir,
-                &mut deletions,
-                &spare_threads,
-                &mut report,
-            ) {
+            match plan_dir(&plan, index, dir, &mut deletions, &mut report) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
             }
@@ -85,7 +96,8 @@ impl Manager {
         let threads = options
             .recovery_threads
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
-        let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len(), &spare_threads);
+        let outcomes = load_all(&plan, jobs, threads.max(1) * dirs.len());
+        opening.end();
         let (logs, futures, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
         let mut says_too_much = Vec::new();
         for dir in &mut dirs {
@@ -110,6 +122,7 @@ impl Manager {
             broker_epoch: options.broker_epoch,
             high_watermarks: options.high_watermarks,
             dirs,
+            given_dirs: options.dirs,
             logs: RwLock::new(logs),
             futures: RwLock::new(futures),
             failed: RwLock::new(failed),
@@ -122,6 +135,7 @@ impl Manager {
             made: Mutex::default(),
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
+            stats: Stats::new(monitor, opening.own()),
         };
         opened.lower_checkpoints(&says_too_much)?;
         Ok(opened)
@@ -142,13 +156,13 @@ impl Manager {
 
 /// Reads what a directory says about its logs, takes its clean-shutdown marker, and lists what is to be loaded.
 fn plan_dir(
-    options: &ManagerOptions,
+    plan: &Plan<'_>,
     index: usize,
     dir: &mut LogDir,
     deletions: &mut Deletions,
-    spare_threads: &Arc<SpareThreads>,
     report: &mut Vec<Finding>,
 ) -> Result<Vec<Job>> {
+    let options = plan.options;
     let fs = &*options.fs;
     let mut note = |kind, text| {
         report.push(Finding {
@@ -216,6 +230,7 @@ fn plan_dir(
         Shutdown::Unclean
     };
     let progress = Arc::new(DirProgress::new(&options.fs, &dir.path, &checkpoints));
+    let counters = plan.opening.plan(index, found.len());
     let jobs = found.into_iter().map(|(path, partition, role)| Job {
         dir: index,
         path,
@@ -226,8 +241,9 @@ fn plan_dir(
             progress: Some(Arc::new(LogProgress {
                 dir: Arc::clone(&progress),
                 partition: partition.clone(),
+                counters: counters.log(&partition),
             })),
-            spare_threads: Arc::clone(spare_threads),
+            spare_threads: Arc::clone(&plan.spare_threads),
             ..load_options(
                 &options.config,
                 &checkpoints,
@@ -420,12 +436,8 @@ fn sort_out(
 }
 
 /// Loads all logs, by several threads if there are several logs. The outcomes, in no order.
-fn load_all(
-    options: &ManagerOptions,
-    jobs: Vec<Job>,
-    threads: usize,
-    spare: &SpareThreads,
-) -> Vec<Outcome> {
+fn load_all(plan: &Plan<'_>, jobs: Vec<Job>, threads: usize) -> Vec<Outcome> {
+    let (options, spare) = (plan.options, &plan.spare_threads);
     let run = |job: Job| {
         let place = LogPlace {
             partition: job.partition.clone(),

@@ -19,8 +19,7 @@ impl Manager {
         self.check_open()?;
         let before = self.config();
         let after = Arc::new(before.with_changes(changes)?);
-        let dirs: Vec<_> = self.dirs.iter().map(|dir| dir.path.clone()).collect();
-        after.broker.check_dirs(&dirs)?;
+        after.broker.check_dirs(&self.given_dirs)?;
         self.config.store(Arc::clone(&after));
         for log in self.current_and_future() {
             log.set_config(Arc::clone(after.log_config(&log.partition().topic)));

@@ -73,12 +73,17 @@ impl Manager {
             };
             return Ok(retained(deleted, expired.log_start));
         }
+        let deleted = self.delete_expired(log);
+        log.end_retention();
+        Ok(retained(deleted?, log.start_offset()))
+    }
+
+    fn delete_expired(&self, log: &Arc<Log>) -> Result<Deleted> {
         if !log.begin_retention()? {
-            return Ok(retained(Deleted::default(), log.start_offset()));
+            return Ok(Deleted::default());
         }
         // The log start is on disk before a segment goes: after a power cut a name may be back, and its records with it.
         self.checkpoint_dir_of(log)?;
-        let deleted = log.delete_below_start()?;
-        Ok(retained(deleted, log.start_offset()))
+        log.delete_below_start()
     }
 }

@@ -169,7 +169,7 @@ impl Manager {
         loop {
             let due = self.schedule.lock().take_due(now);
             let Some(task) = due else { break };
-            let ran = self.run(task);
+            let ran = self.run(task).inspect_err(|e| self.tell_failed(task, e));
             done.tasks.push(task);
             if first.is_ok() {
                 first = ran;

@@ -19,5 +19,6 @@ mod maintenance;
 mod moves;
 #[cfg(feature = "test-hooks")]
 mod panics;
+mod telling;
 mod threads;
 mod transactions;

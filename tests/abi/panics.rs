@@ -7,9 +7,11 @@ use klog::ffi::cancel::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
+use klog::ffi::events::*;
 use klog::ffi::log::*;
 use klog::ffi::maintain::*;
 use klog::ffi::manager::*;
+use klog::ffi::metrics::*;
 use klog::ffi::moving::*;
 use klog::ffi::offsets::*;
 use klog::ffi::read::*;
@@ -100,6 +102,10 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut found = init!(klog_timestamp_offset);
     let mut read = init!(klog_read_result);
     let mut epoch = init!(klog_epoch_offset);
+    let mut metric = init!(klog_metric);
+    let mut progress = init!(klog_open_progress);
+    let mut events = klog_events { id: 0 };
+    let never = klog_cancel { id: 0 };
     let mut end = 0;
     let (status, message, _) = call(|e| match name {
         "klog_abi_check" => klog::ffi::version::klog_abi_check(0, 0, e),
@@ -158,6 +164,17 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_cancel_close" => klog_cancel_close(klog_cancel { id: 0 }),
         "klog_cancel_create" => klog_cancel_create(null_mut(), e),
         "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
+        "klog_metric_describe" => klog_metric_describe(0, &raw mut metric, e),
+        "klog_metrics_read" => {
+            klog_metrics_read(owner, klog_log { id: 0 }, null_mut(), 0, null_mut(), e)
+        }
+        "klog_metrics_text" => klog_metrics_text(owner, 0, null_mut(), 0, null_mut(), e),
+        "klog_manager_open_progress" => {
+            klog_manager_open_progress(null(), 0, &raw mut progress, null_mut(), 0, null_mut(), e)
+        }
+        "klog_events_open" => klog_events_open(owner, 0, 0, &raw mut events, null_mut(), e),
+        "klog_events_poll" => klog_events_poll(events, null_mut(), 0, null_mut(), 0, never, e),
+        "klog_events_close" => klog_events_close(events),
         other => panic!("no call of {other} here"),
     });
     (status, message)

@@ -185,6 +185,7 @@ pub(crate) fn open_with(
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks,
+        progress: None,
     })
 }
 

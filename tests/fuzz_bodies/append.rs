@@ -36,6 +36,7 @@ pub(super) fn body(data: &[u8]) {
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        progress: None,
     })
     .unwrap();
     let partition = TopicPartition::new("a", 0);

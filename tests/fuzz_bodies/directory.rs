@@ -271,6 +271,7 @@ fn open(disk: &SimFs, config: &Arc<Resolved>) -> Result<Manager, Error> {
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        progress: None,
     })
 }
 

@@ -111,6 +111,7 @@ impl Home {
             recovery_threads: Some(1),
             broker_epoch: -1,
             high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+            progress: None,
         })
     }
 

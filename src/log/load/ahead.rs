@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
 
+use super::progress::RecoveryProgress;
 use super::threads::SpareThreads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
@@ -62,6 +63,7 @@ impl Ahead {
 pub(super) struct ReadAhead<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     spare: &'env SpareThreads,
+    progress: Option<&'env dyn RecoveryProgress>,
     ahead: BTreeMap<Offset, Ahead>,
     /// Whether the recovery has ended, so that nobody needs to look any more.
     is_over: Arc<AtomicBool>,
@@ -74,10 +76,15 @@ impl Drop for ReadAhead<'_, '_> {
 }
 
 impl<'scope, 'env> ReadAhead<'scope, 'env> {
-    pub(super) fn new(scope: &'scope Scope<'scope, 'env>, spare: &'env SpareThreads) -> Self {
+    pub(super) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        spare: &'env SpareThreads,
+        progress: Option<&'env dyn RecoveryProgress>,
+    ) -> Self {
         Self {
             scope,
             spare,
+            progress,
             ahead: BTreeMap::new(),
             is_over: Arc::default(),
         }
@@ -98,11 +105,12 @@ impl<'scope, 'env> ReadAhead<'scope, 'env> {
                 return;
             };
             let (tell, told) = sync_channel(WAITING_MAX);
+            let progress = self.progress;
             let (own, is_over) = (Arc::clone(segment), Arc::clone(&self.is_over));
             let spawned = std::thread::Builder::new()
                 .name("klog-recovery-ahead".to_owned())
                 .spawn_scoped(self.scope, move || {
-                    look(&own, &tell, &is_over);
+                    look(&own, &tell, &is_over, progress);
                     drop(thread);
                 });
             if spawned.is_err() {
@@ -114,13 +122,21 @@ impl<'scope, 'env> ReadAhead<'scope, 'env> {
 }
 
 /// Looks at a segment and tells what counts. Ends early if nobody wants to know any more.
-fn look(segment: &Segment, tell: &SyncSender<Told>, is_over: &AtomicBool) {
+fn look(
+    segment: &Segment,
+    tell: &SyncSender<Told>,
+    is_over: &AtomicBool,
+    progress: Option<&dyn RecoveryProgress>,
+) {
     let gone = || Error::new(ErrorKind::Cancelled, "the recovery went another way");
     let mut epoch: Option<LeaderEpoch> = None;
     let mut last = None;
     let verified = segment.verify(|header, control| {
         if is_over.load(Ordering::SeqCst) {
             return Err(gone());
+        }
+        if let Some(progress) = progress {
+            progress.has_read(u64::from(header.size_bytes));
         }
         let is_new_epoch = header.is_v2() && epoch != Some(header.leader_epoch);
         if !is_new_epoch && !header.has_producer_id() {
@@ -191,7 +207,7 @@ mod tests {
         spare.add(2);
         let segments: Vec<_> = [0, 5, 10, 15].map(segment).into();
         std::thread::scope(|scope| {
-            let mut ahead = ReadAhead::new(scope, &spare);
+            let mut ahead = ReadAhead::new(scope, &spare, None);
             ahead.look_at(&segments[1..]);
             let taken: Vec<bool> = segments
                 .iter()

@@ -7,6 +7,7 @@
 
 mod ahead;
 mod leftovers;
+mod progress;
 mod split;
 mod threads;
 
@@ -35,11 +36,7 @@ use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
 use ahead::{Ahead, ReadAhead};
 
-/// Hears how far a recovery has come, so that one that is interrupted need not begin again (deviations.md D90).
-pub trait RecoveryProgress: std::fmt::Debug + Send + Sync {
-    /// Everything of the log below `offset` was recovered and is durable, with the state beside it. An error ends the load.
-    fn recovered_below(&self, offset: Offset) -> Result<()>;
-}
+pub use progress::RecoveryProgress;
 
 /// What is known of a log before it is loaded.
 #[derive(Clone, Debug)]
@@ -83,9 +80,25 @@ pub(super) fn load(
     dir: &Arc<Path>,
     options: &LoadOptions,
 ) -> Result<Loaded> {
+    let loaded = load_whole(fs, clock, dir, options);
+    if let Some(progress) = &options.progress {
+        progress.ends();
+    }
+    loaded
+}
+
+fn load_whole(
+    fs: &Arc<dyn FileSystem>,
+    clock: &dyn Clock,
+    dir: &Arc<Path>,
+    options: &LoadOptions,
+) -> Result<Loaded> {
     let mut notes = LoadNotes::default();
     let mut split_last = None;
     loop {
+        if let Some(progress) = &options.progress {
+            progress.begins();
+        }
         let mut overflowing = None;
         match load_once(fs, clock, dir, options, &mut overflowing) {
             Ok(mut loaded) => {
@@ -219,17 +232,31 @@ impl Loader<'_> {
                     format!("rebuilt the indexes of segment {base}"),
                 );
                 self.notes.indexes_rebuilt += 1;
+                self.expect(std::slice::from_ref(&segment));
                 segment.rebuild_indexes()?;
                 segment.sync_index_files()?;
+                if let Some(progress) = &self.options.progress {
+                    progress.has_read(segment.size_bytes());
+                    progress.segment_done();
+                }
                 return Ok(segment);
             }
             Ok(IndexFiles::OffsetIndexMissing) => "its offset index is missing".to_owned(),
             Err(e) if e.kind() == ErrorKind::CorruptIndex => e.to_string(),
             Err(e) => return Err(e),
         };
+        self.expect(std::slice::from_ref(&segment));
         let (mut writer, _) = self.recover_segment(segment, &why, None)?;
         finish_recovered(&mut writer)?;
         Ok(writer.close())
+    }
+
+    /// Tells whoever watches which segments will be read again.
+    fn expect(&self, segments: &[Arc<Segment>]) {
+        if let Some(progress) = &self.options.progress {
+            let bytes = segments.iter().map(|segment| segment.size_bytes()).sum();
+            progress.expects(segments.len() as u64, bytes);
+        }
     }
 
     /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes to be cut
@@ -249,10 +276,13 @@ impl Loader<'_> {
             now: self.now,
         };
         producers.rebuild(&self.list(), range, Shutdown::Unclean, &mut self.notes)?;
+        let progress = self.options.progress.as_deref();
         let mut sink = Sink {
             producers: &mut producers,
             epochs: self.epochs.cache_mut(),
             notes: &mut self.notes,
+            // Who looked ahead has told how much it read.
+            progress: progress.filter(|_| ahead.is_none()),
         };
         let recovered = match ahead {
             Some(ahead) => ahead.recover(segment, &mut sink),
@@ -264,6 +294,9 @@ impl Loader<'_> {
             }
         })?;
         producers.take_snapshot(Durability::Synced)?;
+        if let Some(progress) = progress {
+            progress.segment_done();
+        }
         self.notes.segments_recovered += 1;
         self.notes.bytes_truncated += recovery.truncated_bytes;
         if let Some(reason) = recovery.reason {
@@ -384,8 +417,11 @@ impl Loader<'_> {
                 from_floor.to_vec()
             }
         };
+        self.expect(&unflushed);
         std::thread::scope(|scope| {
-            let ahead = ReadAhead::new(scope, &self.options.spare_threads);
+            let options = self.options;
+            let progress = options.progress.as_deref();
+            let ahead = ReadAhead::new(scope, &options.spare_threads, progress);
             self.recover_in_turn(unflushed, ahead, changed)
         })
     }
@@ -418,6 +454,9 @@ impl Loader<'_> {
                     );
                     self.notes.bytes_truncated += behind.size_bytes();
                     self.retire(&behind)?;
+                    if let Some(progress) = &self.options.progress {
+                        progress.segment_done();
+                    }
                     self.segments
                         .retain(|s| s.base_offset() != behind.base_offset());
                     *changed = true;
@@ -554,6 +593,7 @@ struct Sink<'a> {
     producers: &'a mut ProducerLog,
     epochs: &'a mut EpochCache,
     notes: &'a mut LoadNotes,
+    progress: Option<&'a dyn RecoveryProgress>,
 }
 
 impl RecoverySink for Sink<'_> {
@@ -562,6 +602,9 @@ impl RecoverySink for Sink<'_> {
         header: &BatchHeader,
         control: Option<&Batch<'_>>,
     ) -> Result<Option<AbortedTxn>> {
+        if let Some(progress) = self.progress {
+            progress.has_read(u64::from(header.size_bytes));
+        }
         if header.is_v2() {
             let _ = self
                 .epochs

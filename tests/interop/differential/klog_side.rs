@@ -58,6 +58,7 @@ impl KlogSide {
             recovery_threads: Some(1),
             broker_epoch: -1,
             high_watermarks: HighWatermarks::FromCheckpoint,
+            progress: None,
         })?;
         let options = CreateOptions {
             is_watermark_manual: true,
