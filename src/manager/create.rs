@@ -40,6 +40,7 @@ impl Manager {
             Err(e) if e.kind() == ErrorKind::UnknownTopicOrPartition => {}
             Err(e) => return Err(e),
         }
+        self.check_owned()?;
         // Held while the log is made: two callers must not make it twice.
         let mut logs = self.logs.write();
         if let Some(log) = logs.get(partition) {

@@ -44,6 +44,7 @@ impl Manager {
     /// the default `file.delete.delay.ms`, or by the manager that opens the directory next.
     pub fn delete_log(&self, partition: &TopicPartition) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         let log = self.log(partition)?;
         let Some(dir) = self.dir_of(&log) else {
             return Err(Error::new(
@@ -88,6 +89,7 @@ impl Manager {
     /// removed is left to the next opening; the first such failure is answered, the others go.
     pub fn remove_deleted(&self) -> Result<Option<TimestampMs>> {
         self.check_open()?;
+        self.check_owned()?;
         let delay_ms = self.config.default_log_config().file_delete_delay_ms;
         let now = self.clock.now();
         let mut first = Ok(());

@@ -5,7 +5,8 @@
 //! is left alone.
 //!
 //! Promises: a directory is owned by one manager at a time, in this process and across processes; the clean-shutdown
-//! marker stands only over directories whose every log was closed in order. Implements manager.md 1-3 and 10.
+//! marker stands only over directories whose every log was closed in order. A manager that only reads owns nothing and writes
+//! nothing. Implements manager.md 1-3 and 10.
 //!
 //! Directories that are marked `-future` or `-stray` are left as they are.
 
@@ -15,6 +16,7 @@ mod close;
 mod create;
 mod delete;
 mod dirs;
+mod follow;
 mod open;
 mod progress;
 mod retain;
@@ -41,6 +43,8 @@ pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;
 pub use dirs::MissingDir;
+pub use follow::Access;
+use follow::Following;
 pub use retain::{Pass, Retained};
 use tasks::Schedule;
 pub use tasks::{Task, TickResult};
@@ -52,6 +56,8 @@ pub struct ManagerOptions {
     pub dirs: Vec<PathBuf>,
     /// What to do about a directory that does not exist.
     pub missing_dir: MissingDir,
+    /// Whose they are.
+    pub access: Access,
     /// The configuration.
     pub config: Arc<Resolved>,
     /// The file system that they are on.
@@ -83,6 +89,7 @@ impl ManagerOptions {
         Self {
             dirs,
             missing_dir: MissingDir::Refuse,
+            access: Access::Own,
             config,
             fs: Arc::new(RealFs),
             clock: Arc::new(SystemClock),
@@ -97,6 +104,8 @@ impl ManagerOptions {
 #[derive(Debug)]
 pub struct Manager {
     fs: Arc<dyn FileSystem>,
+    /// If it only reads.
+    following: Option<Following>,
     clock: Arc<dyn Clock>,
     config: Arc<Resolved>,
     recovery_threads: usize,
@@ -228,6 +237,7 @@ impl Manager {
     /// Makes every log durable. The first failure is answered; the other logs are flushed all the same.
     pub fn flush_all(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         let mut first = Ok(());
         for log in self.logs() {
             let flushed = log.flush();

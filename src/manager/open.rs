@@ -9,14 +9,15 @@ use parking_lot::{Mutex, RwLock};
 
 use super::checkpoints::Checkpoints;
 use super::delete::Deletions;
-use super::dirs::{LogDir, ensure_any_online, open_dirs};
+use super::dirs::{LogDir, MissingDir, ensure_any_online, open_dirs};
+use super::follow::{Access, Following};
 use super::progress::{DirProgress, LogProgress};
 use super::tasks::Schedule;
 use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
-use crate::io::{EntryKind, PooledFs, default_max_open, exists};
+use crate::io::{EntryKind, OverlayFs, PooledFs, ReadOnlyFs, default_max_open, exists};
 use crate::log::{
     DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
 };
@@ -35,11 +36,22 @@ type Outcome = (Job, Result<(Log, LoadNotes)>);
 
 impl Manager {
     /// Opens the directories and every log in them. Files that a crash left are put in order, what was not flushed is
-    /// recovered. A log or directory that cannot be opened is reported and left alone; the rest is served.
+    /// recovered. A log or directory that cannot be opened is reported and left alone; the rest is served. With
+    /// [`Access::ReadOnly`] all that is seen by this manager alone.
     pub fn open(mut options: ManagerOptions) -> Result<Self> {
         let max_open = options.config.broker.max_open_files;
         let max_open = max_open.map_or_else(default_max_open, |files| files as usize);
         options.fs = Arc::new(PooledFs::new(options.fs, max_open));
+        let is_owner = options.access == Access::Own;
+        if !is_owner {
+            options.fs = Arc::new(ReadOnlyFs::new(options.fs));
+            options.missing_dir = MissingDir::Refuse;
+        }
+        let files = Arc::clone(&options.fs);
+        if !is_owner {
+            // What opening changes in the directories is seen by opening alone.
+            options.fs = Arc::new(OverlayFs::new(Arc::clone(&files)));
+        }
         let mut report = Vec::new();
         for warning in &options.config.warnings {
             report.push(Finding {
@@ -65,6 +77,7 @@ impl Manager {
             }
         }
         ensure_any_online(&dirs)?;
+        options.fs = files;
         jobs = without_duplicates(jobs, &mut failed, &mut report);
         let threads = options
             .recovery_threads
@@ -86,6 +99,7 @@ impl Manager {
         let schedule = Schedule::new(&options.config.broker, options.clock.now());
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
         let opened = Self {
+            following: (!is_owner).then(|| Following::new(&dirs)),
             fs: options.fs,
             clock: options.clock,
             config: options.config,
@@ -103,7 +117,9 @@ impl Manager {
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
         };
-        opened.lower_checkpoints(&says_too_much)?;
+        if is_owner {
+            opened.lower_checkpoints(&says_too_much)?;
+        }
         Ok(opened)
     }
 
@@ -327,7 +343,10 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
             clock: Arc::clone(&options.clock),
             health: Arc::clone(&job.health),
         };
-        let outcome = Log::open(place, &job.options);
+        let outcome = match options.access {
+            Access::Own => Log::open(place, &job.options),
+            Access::ReadOnly => Log::follow(place, &job.options),
+        };
         (job, outcome)
     };
     let threads = threads.min(jobs.len());

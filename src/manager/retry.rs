@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FailedLog, HighWatermarks, Manager, health_of};
+use super::{Access, FailedLog, HighWatermarks, Manager, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::exists;
 use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
@@ -116,7 +116,10 @@ impl Manager {
             },
             progress: None,
         };
-        Ok(Log::open(place, &options)?.0)
+        match self.access() {
+            Access::Own => Ok(Log::open(place, &options)?.0),
+            Access::ReadOnly => Ok(Log::follow(place, &options)?.0),
+        }
     }
 
     /// Puts a loaded log among the others. What its directory kept for it may vouch for more than was found, so it is
@@ -130,7 +133,7 @@ impl Manager {
             failed.retain(|failed| failed.partition != *log.partition());
             before
         };
-        if let Some(dir) = self.dir_of(&log) {
+        if let Some(dir) = self.dir_of(&log).filter(|_| self.access() == Access::Own) {
             let mut here: Vec<&Arc<Log>> = logs.values().filter(|log| dir.holds(log)).collect();
             here.push(&log);
             if let Err(e) = self.write_checkpoints(dir, &here) {

@@ -63,6 +63,7 @@ impl Manager {
         change: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         self.check_open()?;
+        self.check_owned()?;
         log.check_open()?;
         let Some(dir) = self.dir_of(log) else {
             return Err(Error::new(
