@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::end::LogEnd;
 use super::segments::SegmentList;
-use super::{Log, Refreshed, committed};
+use super::{Log, committed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{BatchHeader, Next, PREFIX_AND_MAGIC_BYTES, next_in_file};
 use crate::format::txn_index::AbortedTxn;
@@ -133,9 +133,9 @@ impl Log {
 
     /// Looks at the log, again and again until no cut came in between: what was seen may be from before and after it; and
     /// after one it is no wonder that bytes or files are missing. Nor that a file is which retention took meanwhile.
-    /// Of a log that another process owns it is taken in first what that did, once.
+    /// Of a log that another process owns what that did is taken in first.
     pub(super) fn between_cuts<T>(&self, mut look: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut may_refresh = self.is_followed();
+        let mut refreshes = 0;
         loop {
             let cuts = self.cuts.load(Ordering::SeqCst);
             let list = self.segments();
@@ -145,13 +145,7 @@ impl Log {
             let is_whole = cuts.is_multiple_of(2) && self.cuts.load(Ordering::SeqCst) == cuts;
             if is_whole && !has_vanished {
                 match seen {
-                    Err(e) if may_refresh && (e.is_not_found() || e.is_corrupt_data()) => {
-                        may_refresh = false;
-                        if self.refresh(None)? == Refreshed::Gone {
-                            self.mark_deleted();
-                        }
-                        continue;
-                    }
+                    Err(e) if self.finds_more(&e, &mut refreshes)? => {}
                     seen => return seen,
                 }
             }

@@ -2,7 +2,7 @@
 
 
 use klog::error::ErrorKind;
-use klog::log::{CursorOptions, Isolation};
+use klog::log::{CursorOptions, Isolation, Log};
 use klog::manager::{Access, HighWatermarks, Manager, ManagerOptions, Pass, Task};
 use klog::types::Offset;
 
@@ -107,6 +107,12 @@ fn a_log_start_that_was_raised_is_seen_once_it_is_stored() {
     assert!(error.is_ok());
 }
 
+fn fill_in(log: &Log, n: i64, epoch: i32) {
+    for i in 0..n {
+        append_in_epoch(log, &[rec(NOW + i, &format!("k{i}"), "v")], epoch);
+    }
+}
+
 #[test]
 fn a_log_that_was_cut_is_read_as_it_is_now() {
     let home = Home::new().set("internal.segment.bytes", 300);
@@ -126,23 +132,23 @@ fn a_log_that_was_cut_is_read_as_it_is_now() {
     // Longer than it was.
     pair.owner.truncate_to(&owned, Offset(9)).unwrap();
     append_in_epoch(&owned, &[rec(NOW, "k9", "longer than it was before")], 2);
-    fill(&owned, 1);
+    fill_in(&owned, 1, 2);
     pair.ensure_same();
     // Below the active segment; and again up to the same bases.
     let bases: Vec<i64> = segments(&owned).iter().map(|s| s.0).collect();
     pair.owner.truncate_to(&owned, Offset(2)).unwrap();
     append_in_epoch(&owned, &five(NOW), 3);
-    fill(&owned, 5);
+    fill_in(&owned, 5, 3);
     pair.ensure_same();
     assert_ne!(bases, segments(&owned).iter().map(|s| s.0).collect::<Vec<_>>());
     // Everything.
     pair.owner.truncate_fully(&owned, Offset(100), None).unwrap();
     pair.ensure_same();
-    fill(&owned, 3);
+    fill_in(&owned, 3, 4);
     pair.ensure_same();
     assert_eq!(offsets(&seen, 100), [100, 101, 102]);
     pair.owner.truncate_fully(&owned, Offset(50), None).unwrap();
-    fill(&owned, 3);
+    fill_in(&owned, 3, 4);
     pair.ensure_same();
 }
 

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
-use crate::io::{FileIdentity, FileSystem};
+use crate::io::{FileIdentity, FileSystem, exists};
+use crate::log::SegmentList;
 use crate::log::load::list_segment_files;
 use crate::types::Offset;
 
@@ -37,8 +38,8 @@ pub(super) enum Below {
 }
 
 impl Listing {
-    /// Lists a directory once.
-    pub(super) fn take(fs: &dyn FileSystem, dir: &Path) -> Result<Self> {
+    /// Lists a directory once; `None` if a file went away meanwhile.
+    fn take(fs: &dyn FileSystem, dir: &Path) -> Result<Option<Self>> {
         let mut taken = Self::default();
         for file in list_segment_files(fs, dir)? {
             let is_in_use = matches!(file.state, FileState::Live | FileState::Swap);
@@ -48,27 +49,58 @@ impl Listing {
             if file.kind == SegmentFileKind::Log && file.state == FileState::Live {
                 match fs.stat(&dir.join(file.name())) {
                     Ok(stat) => taken.logs.insert(file.offset, stat.identity),
-                    Err(e) if e.is_not_found() => continue,
+                    Err(e) if e.is_not_found() => return Ok(None),
                     Err(e) => return Err(e),
                 };
             }
             taken.files.insert(file);
         }
-        Ok(taken)
+        Ok(Some(taken))
     }
 
     /// Lists a directory until what lies below the active segment stands still; `None` if it does not.
     pub(super) fn settled(fs: &dyn FileSystem, dir: &Path) -> Result<Option<Self>> {
-        let mut before = Self::take(fs, dir)?;
+        let mut before: Option<Self> = None;
         for _ in 0..LISTINGS_MAX {
             let now = Self::take(fs, dir)?;
-            let active = before.logs.keys().next_back().copied();
-            if before.agrees_below(&now, active.unwrap_or(Offset::MAX)) {
-                return Ok(Some(now));
+            if let (Some(before), Some(now)) = (&before, &now) {
+                let active = before.logs.keys().next_back().copied();
+                if before.agrees_below(now, active.unwrap_or(Offset::MAX)) {
+                    return Ok(Some(now.clone()));
+                }
             }
             before = now;
         }
         Ok(None)
+    }
+
+    /// Whether segments that this listing has, and a later one does not, are gone. A name may be missed that is put in place
+    /// while a directory is listed.
+    pub(super) fn are_gone_since(
+        &self,
+        now: &Self,
+        active: Offset,
+        fs: &dyn FileSystem,
+        dir: &Path,
+    ) -> Result<bool> {
+        for base in self.bases_below(active).filter(|&base| now.log(base).is_none()) {
+            let live = SegmentFile::live(base, SegmentFileKind::Log);
+            let swap = live.in_state(FileState::Swap);
+            // One of the two is there all the time while a segment is replaced: they are asked for in turns.
+            for file in [live, swap, live, swap, live] {
+                let is_known = now.files.contains(&file);
+                if !is_known && exists(fs, &dir.join(file.name()))? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a list of segments has just the bases that lie below the active one here.
+    pub(super) fn has_bases(&self, segments: &SegmentList, active: Offset) -> bool {
+        let own = segments.iter().map(|segment| segment.base_offset());
+        self.bases_below(active).eq(own.filter(|&base| base < active))
     }
 
     /// Which file the `.log` with this base is.
@@ -86,7 +118,8 @@ impl Listing {
         self.logs.range(active.next()..).next().map(|(&base, _)| base)
     }
 
-    fn is_replacing(&self) -> bool {
+    /// Whether segments are being put in the place of others.
+    pub(super) fn is_replacing(&self) -> bool {
         self.files.iter().any(|file| file.state == FileState::Swap)
     }
 

@@ -23,10 +23,11 @@ use super::lock_order::{Level, Locked};
 use super::watermark::clamped;
 use super::{HighWatermark, LoadNotes, Log, LogPlace, SegmentList};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::partition_metadata;
 use crate::format::uuid::Uuid;
+use crate::format::{epoch_checkpoint, partition_metadata};
 use crate::io::{Clock, FileIdentity, FileSystem, OverlayFs, Stat, SystemClock, read_file};
 use crate::segment::{IndexFiles, Scanned, Segment};
+use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
 
 use listing::{Below, Listing};
@@ -72,6 +73,8 @@ struct View {
     /// The directory's time of change at the listing, and when that was.
     listed: Option<(TimestampMs, TimestampMs)>,
     listing: Listing,
+    /// Whether it was loaded and not compared with the directory since: what changed under the load may be missing.
+    is_new: bool,
     /// The last batch of the active segment: if it is another one now, the log was cut.
     last: Option<Scanned>,
     stored: Stored,
@@ -102,6 +105,7 @@ impl Log {
             dir: identity,
             listed: None,
             listing,
+            is_new: true,
             last,
             stored: Stored {
                 recovery_point: options.recovery_point,
@@ -124,9 +128,22 @@ impl Log {
         }
     }
 
-    /// Whether another process owns the log.
-    pub(super) fn is_followed(&self) -> bool {
-        self.follower.is_some()
+    /// For a reader that failed: whether its log is another one by now, since what it read was taken away by the owner. The
+    /// log is looked at once, and again only while there is something new each time.
+    pub(super) fn finds_more(&self, error: &Error, refreshes: &mut usize) -> Result<bool> {
+        let may_be_lost = error.is_not_found() || error.is_corrupt_data();
+        if self.follower.is_none() || !may_be_lost || *refreshes >= LOOKS_MAX {
+            return Ok(false);
+        }
+        let before = (self.segments(), self.cuts.load(Ordering::SeqCst));
+        if self.refresh(None)? == Refreshed::Gone {
+            self.mark_deleted();
+        }
+        let is_first = *refreshes == 0;
+        *refreshes += 1;
+        let is_same = Arc::ptr_eq(&before.0, &self.segments())
+            && before.1 == self.cuts.load(Ordering::SeqCst);
+        Ok(is_first || !is_same)
     }
 
     /// READ_ONLY for a log that another process owns.
@@ -191,32 +208,29 @@ impl Log {
     }
 
     fn look(&self, view: &mut View, dir: &Stat) -> Result<Look> {
-        let active = self.end.load().segment_base;
+        let mut is_listed_anew = false;
         if !is_as_listed(view.listed, dir.modified) {
             let now = SystemClock.now();
             self.look_at_topic_id()?;
-            if let Some(listing) = Listing::settled(&*self.fs, &self.dir)? {
-                match view.listing.below(&listing, active) {
-                    Below::Unchanged => {}
-                    Below::Changed => {
-                        if !self.take_over_below(view, &listing, active)? {
-                            return Ok(Look::Reload(active));
-                        }
-                    }
-                    Below::Unknown if listing.log(active) == view.listing.log(active) => {
-                        return Ok(Look::Reload(active));
-                    }
-                    Below::Unknown => return Ok(Look::Reload(Offset::ZERO)),
-                }
-                view.listed = Some((dir.modified, now));
-                view.listing = listing;
+            let Some(listing) = Listing::settled(&*self.fs, &self.dir)? else {
+                return Ok(Look::Again);
+            };
+            if let Some(look) = self.compare(view, &listing)? {
+                return Ok(look);
             }
+            view.listed = Some((dir.modified, now));
+            view.listing = listing;
+            is_listed_anew = true;
         }
         if self.was_cut(view.last.as_ref())? {
             return Ok(Look::Reload(Offset::ZERO));
         }
         let progress = self.take_in(&view.listing, &mut view.last)?;
-        self.settle(&view.stored);
+        if is_listed_anew {
+            self.look_at_epochs(view.stored.log_start)?;
+        }
+        self.settle(view);
+        view.is_new = false;
         Ok(match progress {
             Progress::AtEnd => Look::Done,
             Progress::Rolled => {
@@ -225,6 +239,29 @@ impl Log {
             }
             Progress::Odd => Look::Reload(Offset::ZERO),
         })
+    }
+
+    /// Brings the segments up to the active one to what the directory has now. What to do if that cannot be.
+    fn compare(&self, view: &View, now: &Listing) -> Result<Option<Look>> {
+        let active = self.end.load().segment_base;
+        let below = view.listing.below(now, active);
+        let is_unknown = below == Below::Unknown;
+        if is_unknown && view.listing.log(active) != now.log(active) {
+            return Ok(Some(Look::Reload(Offset::ZERO)));
+        }
+        if !view.listing.are_gone_since(now, active, &*self.fs, &self.dir)? {
+            return Ok(Some(Look::Again));
+        }
+        if is_unknown {
+            return Ok(Some(Look::Reload(active)));
+        }
+        // Where a replacement was found half done the load has finished it in memory.
+        let is_same = below == Below::Unchanged
+            && (now.is_replacing() || now.has_bases(&self.segments(), active));
+        if !is_same && !self.take_over_below(view, now, active)? {
+            return Ok(Some(Look::Reload(active)));
+        }
+        Ok(None)
     }
 
     /// The topic id may be stored after the log was made. NOT_FOUND if it is another one: another log is there.
@@ -240,6 +277,24 @@ impl Log {
             Some(id) if id == found || id == Uuid::ZERO => {}
             Some(_) => return Err(gone(&self.dir)),
         }
+        Ok(())
+    }
+
+    /// Takes over the leader epochs that the owner has stored: of those whose records are gone no batch tells.
+    fn look_at_epochs(&self, log_start: Offset) -> Result<()> {
+        let content = read_file(&*self.fs, &self.dir.join(epoch_checkpoint::FILE))?;
+        let Some(lines) = content.and_then(|content| epoch_checkpoint::parse(&content).ok()) else {
+            return Ok(());
+        };
+        let mut writer = self.lock_writer();
+        let mut next = EpochCache::from_lines(&lines);
+        let _ = next.truncate_from_end(writer.end);
+        // A new one is in the log before it is in the file.
+        for known in writer.epochs.cache().entries() {
+            let _ = next.assign_recovered(known.epoch, known.start_offset);
+        }
+        let _ = next.truncate_from_start(log_start);
+        *writer.epochs.cache_mut() = next;
         Ok(())
     }
 
@@ -290,13 +345,15 @@ impl Log {
     }
 
     /// Moves the log start, the recovery point and the high watermark to what is stored, and to what the segments allow.
-    fn settle(&self, stored: &Stored) {
+    fn settle(&self, view: &View) {
+        let stored = &view.stored;
         let mut writer = self.lock_writer();
         let end = writer.end;
         let first = self.segments().first().map_or(end, |s| s.base_offset());
         let start = stored.log_start.min(end).max(first);
-        if start > self.start_offset() {
-            let _ = writer.epochs.cache_mut().truncate_from_start(start);
+        if view.is_new {
+            self.start.store(start.0, Ordering::SeqCst);
+        } else if start > self.start_offset() {
             writer.producers.raise_start(start);
             self.start.store(start.0, Ordering::SeqCst);
         }

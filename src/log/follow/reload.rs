@@ -43,10 +43,7 @@ fn load_once(
     options: &LoadOptions,
 ) -> Result<(Loaded, Listing)> {
     // Before the load: what is replaced while it runs shows as changed at the next look.
-    let listing = match Listing::settled(&**fs, dir)? {
-        Some(listing) => listing,
-        None => Listing::take(&**fs, dir)?,
-    };
+    let listing = Listing::settled(&**fs, dir)?.unwrap_or_default();
     let loaded = load::load(&overlay(fs), clock, dir, options)?;
     for segment in &loaded.segments {
         // Now: it may be replaced together with its segment.
@@ -81,6 +78,7 @@ impl Log {
         let (loaded, listing) = load(&self.fs, &*self.clock, &self.dir, &options)?;
         view.last = loaded.writer.segment().last_batch()?;
         view.listing = listing;
+        view.is_new = true;
         let topic_id = loaded.topic_id;
         let (start, recovery_point) = (loaded.log_start, loaded.recovery_point);
         let (segments, next) = Self::writer_of(&options, loaded);
