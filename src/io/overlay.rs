@@ -13,7 +13,8 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use super::{
-    Clock, DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat, SystemClock,
+    Clock, DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
+    SystemClock,
 };
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
@@ -475,6 +476,28 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn what_an_owner_appends_counts_when_it_is_asked_for() {
+        let (base, overlay) = overlay_over(&[("a", b"0123456789")]);
+        let path = Path::new("/d/a");
+        let file = overlay.open(path, OpenMode::ReadWrite).unwrap();
+        file.set_len(4).unwrap();
+        let owned = base.open(path, OpenMode::ReadWrite).unwrap();
+        owned.write_at(b"abc", 10).unwrap();
+        assert_eq!(file.len().unwrap(), 4);
+        assert_eq!(file.take_in_growth().unwrap(), 13);
+        let mut bytes = [0; 13];
+        assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 13);
+        assert_eq!(&bytes, b"0123456789abc");
+        owned.set_len(2).unwrap();
+        assert_eq!(file.take_in_growth().unwrap(), 2);
+        // What was changed here is not its owner's any more.
+        file.write_at(b"x", 0).unwrap();
+        owned.write_at(b"more", 2).unwrap();
+        assert_eq!(file.take_in_growth().unwrap(), 2);
+        assert_eq!(file.identity().unwrap(), owned.identity().unwrap());
     }
 
     #[test]

@@ -460,6 +460,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_another_process_replaced_is_not_mistaken_for_the_old_one() {
+        let (disk, fs) = pooled(1);
+        for name in [path(1), path(9)] {
+            let file = disk.open(&name, OpenMode::Create).unwrap();
+            file.write_at(b"content", 0).unwrap();
+        }
+        let held = fs.open(&path(1), OpenMode::Read).unwrap();
+        let _other = fs.open(&path(2), OpenMode::Create).unwrap();
+        let mut bytes = [0; 7];
+        assert_eq!(held.read_at(&mut bytes, 0).unwrap(), 7);
+        // Open, it is read on; closed meanwhile, another one has its name.
+        disk.rename(&path(9), &path(1)).unwrap();
+        assert_eq!(held.read_at(&mut bytes, 0).unwrap(), 7);
+        let _another = fs.open(&path(3), OpenMode::Create).unwrap();
+        let error = held.read_at(&mut bytes, 0).unwrap_err();
+        assert!(error.is_not_found(), "{error}");
+    }
+
+    #[test]
     fn a_file_whose_name_goes_is_read_on() {
         let (_, fs) = pooled(1);
         let renamed = fs.open(&path(1), OpenMode::Create).unwrap();

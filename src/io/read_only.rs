@@ -81,3 +81,44 @@ impl FileSystem for ReadOnlyFs {
         refused("lock", path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::SimFs;
+
+    #[test]
+    fn every_change_is_refused_and_reading_is_not() {
+        let disk = SimFs::new();
+        let (dir, file) = (Path::new("/d"), Path::new("/d/f"));
+        disk.create_dir(dir).unwrap();
+        let owned = disk.open(file, OpenMode::Create).unwrap();
+        owned.write_at(b"content", 0).unwrap();
+        let before = disk.counts().changes;
+        let fs = ReadOnlyFs::new(Arc::new(disk.clone()));
+        let changes = [
+            fs.open(file, OpenMode::ReadWrite).map(drop),
+            fs.open(file, OpenMode::Create).map(drop),
+            fs.open(file, OpenMode::Truncate).map(drop),
+            fs.create_dir(Path::new("/e")),
+            fs.rename(file, Path::new("/d/g")),
+            fs.remove_file(file),
+            fs.remove_dir(dir),
+            fs.sync_dir(dir),
+            fs.set_modified(file, TimestampMs(1)),
+            fs.lock(file).map(drop),
+        ];
+        for change in changes {
+            assert_eq!(change.unwrap_err().kind(), ErrorKind::ReadOnly);
+        }
+        assert_eq!(disk.counts().changes, before);
+        assert_eq!(fs.list(dir).unwrap().len(), 1);
+        assert_eq!(fs.canonicalize(dir).unwrap(), dir);
+        let mut bytes = [0; 7];
+        let opened = fs.open(file, OpenMode::Read).unwrap();
+        assert_eq!(
+            opened.read_at(&mut bytes, 0).unwrap() as u64,
+            fs.stat(file).unwrap().len
+        );
+    }
+}

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use super::{
+    DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
+};
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
 

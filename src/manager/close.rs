@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::{Access, Manager};
 use super::checkpoints::{Limit, Served};
 use super::dirs::LogDir;
+use super::{Access, Manager};
 use crate::error::Result;
 use crate::format::marker;
 use crate::io::OpenMode;

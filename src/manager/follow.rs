@@ -132,10 +132,12 @@ impl Manager {
                         first.note(self.refresh_one(log, &stored));
                     }
                     match self.unserved_in(dir) {
-                        Ok(unserved) => found.extend(unserved.into_iter().map(|(path, partition)| {
-                            let stored = stored(&checkpoints, &partition);
-                            (dir, path, partition, stored)
-                        })),
+                        Ok(unserved) => {
+                            found.extend(unserved.into_iter().map(|(path, partition)| {
+                                let stored = stored(&checkpoints, &partition);
+                                (dir, path, partition, stored)
+                            }))
+                        }
                         Err(e) => first.note(Err(e)),
                     }
                 }
@@ -163,8 +165,12 @@ impl Manager {
         }
         let _one_at_a_time = self.retrying.lock();
         self.check_open()?;
-        let dirs = self.dirs.iter().enumerate();
-        let Some((index, dir)) = dirs.into_iter().find(|(_, dir)| dir.holds(log)) else {
+        let own = self.logs.read().get(log.partition()).cloned();
+        let mut dirs = self.dirs.iter().enumerate();
+        let Some((index, dir)) = dirs
+            .find(|(_, dir)| dir.holds(log))
+            .filter(|_| own.is_some_and(|own| Arc::ptr_eq(&own, log)))
+        else {
             return Err(Error::new(
                 ErrorKind::UnknownTopicOrPartition,
                 format!("the log {} is not of this manager", log.partition()),
@@ -268,9 +274,7 @@ impl Manager {
             producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
             high_watermark: match self.high_watermarks {
                 HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
-                HighWatermarks::FromCheckpoint => {
-                    HighWatermark::SetByCaller(stored.high_watermark)
-                }
+                HighWatermarks::FromCheckpoint => HighWatermark::SetByCaller(stored.high_watermark),
             },
             progress: None,
         };

@@ -17,5 +17,6 @@ mod dirs;
 mod maintenance;
 #[cfg(feature = "test-hooks")]
 mod panics;
+mod read_only;
 mod threads;
 mod transactions;

@@ -115,7 +115,10 @@ fn each_step_of_a_replacement_shows_the_old_segments_or_the_new_one() {
     });
     check(&seen, "at the end");
     assert!(is_new);
-    assert_eq!(segments(&seen).iter().map(|s| s.0).collect::<Vec<_>>(), [0, 30]);
+    assert_eq!(
+        segments(&seen).iter().map(|s| s.0).collect::<Vec<_>>(),
+        [0, 30]
+    );
     assert_eq!(seen.end_offset(), Offset(RECORDS));
 }
 
@@ -130,7 +133,11 @@ fn a_replacement_that_was_given_up_is_not_followed() {
         home.write(&format!("0.{kind}.swap"), content);
     }
     follower.refresh().unwrap();
-    assert_ne!(all(&seen, Isolation::LogEnd), before, "as a load would leave it");
+    assert_ne!(
+        all(&seen, Isolation::LogEnd),
+        before,
+        "as a load would leave it"
+    );
     for kind in KINDS {
         home.remove(&format!("0.{kind}.swap"));
     }

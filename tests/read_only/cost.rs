@@ -50,21 +50,30 @@ fn a_refresh_reads_what_is_new_and_not_the_log() {
         refresh();
         let after = disk.counts();
         assert_eq!(after.changes, before.changes);
-        (after.bytes_read - before.bytes_read, seen.info().bytes - bytes)
+        (
+            after.bytes_read - before.bytes_read,
+            seen.info().bytes - bytes,
+        )
     };
     let mut worst = 0;
     for kib in [1, 1, 100, 10, 900, 1] {
         append(&owned, &big_batch(kib));
         let (read, new) = cost(&|| follower.refresh_log(&seen).unwrap());
         assert_eq!(seen.end_offset(), owned.end_offset());
-        assert!(read <= new + LOOK_BYTES, "{read} bytes read for {new} new ones");
+        assert!(
+            read <= new + LOOK_BYTES,
+            "{read} bytes read for {new} new ones"
+        );
         worst = worst.max(read - new);
     }
     // Nothing new, of one log or of all.
     let (read, _) = cost(&|| follower.refresh_log(&seen).unwrap());
     assert!(read <= LOOK_BYTES, "{read}");
     let (all_read, _) = cost(&|| follower.refresh().unwrap());
-    println!("of {} bytes: {read} read if nothing is new, at most {worst} besides the new ones", seen.info().bytes);
+    println!(
+        "of {} bytes: {read} read if nothing is new, at most {worst} besides the new ones",
+        seen.info().bytes
+    );
     assert!(all_read <= LOOK_BYTES, "{all_read}");
     // A roll costs no more.
     owned.roll().unwrap();
@@ -72,5 +81,8 @@ fn a_refresh_reads_what_is_new_and_not_the_log() {
     let (read, new) = cost(&|| follower.refresh().unwrap());
     println!("{read} bytes read for a roll and {new} new ones");
     assert!(read <= 256 * 1024, "{read} bytes read for a roll");
-    assert_eq!(all(&seen, Isolation::LogEnd).len() as i64, owned.end_offset().0);
+    assert_eq!(
+        all(&seen, Isolation::LogEnd).len() as i64,
+        owned.end_offset().0
+    );
 }

@@ -1,6 +1,5 @@
 //! What an owner does to its logs is what a follower sees after a refresh.
 
-
 use klog::error::ErrorKind;
 use klog::log::{CursorOptions, Isolation, Log};
 use klog::manager::{Access, HighWatermarks, Manager, ManagerOptions, Pass, Task};
@@ -17,7 +16,10 @@ fn what_was_appended_is_seen_after_a_refresh_and_not_before() {
     let pair = Pair::new(Home::new());
     let (owned, followed) = pair.logs();
     fill(&owned, 3);
-    assert_eq!((followed.end_offset(), all(&followed, Isolation::LogEnd)), (Offset(0), vec![]));
+    assert_eq!(
+        (followed.end_offset(), all(&followed, Isolation::LogEnd)),
+        (Offset(0), vec![])
+    );
     for _ in 0..5 {
         pair.ensure_same();
         fill(&owned, 4);
@@ -28,7 +30,10 @@ fn what_was_appended_is_seen_after_a_refresh_and_not_before() {
     pair.follower.refresh().unwrap();
     // It goes on where it was.
     let records = cursor.next_records(9).unwrap();
-    assert_eq!(records.iter().map(|r| r.offset.0).collect::<Vec<_>>(), [19, 20, 21, 22]);
+    assert_eq!(
+        records.iter().map(|r| r.offset.0).collect::<Vec<_>>(),
+        [19, 20, 21, 22]
+    );
     pair.ensure_same();
 }
 
@@ -140,9 +145,14 @@ fn a_log_that_was_cut_is_read_as_it_is_now() {
     append_in_epoch(&owned, &five(NOW), 3);
     fill_in(&owned, 5, 3);
     pair.ensure_same();
-    assert_ne!(bases, segments(&owned).iter().map(|s| s.0).collect::<Vec<_>>());
+    assert_ne!(
+        bases,
+        segments(&owned).iter().map(|s| s.0).collect::<Vec<_>>()
+    );
     // Everything.
-    pair.owner.truncate_fully(&owned, Offset(100), None).unwrap();
+    pair.owner
+        .truncate_fully(&owned, Offset(100), None)
+        .unwrap();
     pair.ensure_same();
     fill_in(&owned, 3, 4);
     pair.ensure_same();
@@ -174,7 +184,12 @@ fn logs_that_come_and_go_and_come_again_are_told_apart() {
     let pair = Pair::new(home);
     let u = log(&pair.owner, "u-3");
     fill(&u, 5);
-    assert!(pair.follower.logs().iter().all(|l| &*l.partition().topic != "u"));
+    assert!(
+        pair.follower
+            .logs()
+            .iter()
+            .all(|l| &*l.partition().topic != "u")
+    );
     pair.follower.refresh().unwrap();
     let seen = followed(&pair.follower, "u-3");
     ensure_same(&u, &seen);
@@ -182,7 +197,10 @@ fn logs_that_come_and_go_and_come_again_are_told_apart() {
     pair.follower.refresh().unwrap();
     let unknown = ErrorKind::UnknownTopicOrPartition;
     assert_eq!(seen.check_open().unwrap_err().kind(), unknown);
-    assert_eq!(pair.follower.log(u.partition()).unwrap_err().kind(), unknown);
+    assert_eq!(
+        pair.follower.log(u.partition()).unwrap_err().kind(),
+        unknown
+    );
     let again = log(&pair.owner, "u-3");
     fill(&again, 2);
     pair.follower.refresh().unwrap();
@@ -194,7 +212,10 @@ fn logs_that_come_and_go_and_come_again_are_told_apart() {
     fill(&again, 3);
     pair.follower.refresh_log(&seen).unwrap();
     assert_eq!(seen.check_open().unwrap_err().kind(), unknown);
-    assert_eq!(pair.follower.refresh_log(&seen).unwrap_err().kind(), unknown);
+    assert_eq!(
+        pair.follower.refresh_log(&seen).unwrap_err().kind(),
+        unknown
+    );
     ensure_same(&again, &followed(&pair.follower, "u-3"));
     pair.ensure_same();
 }
@@ -293,10 +314,16 @@ fn a_log_that_could_not_be_loaded_is_tried_again_when_asked() {
     owner.close().unwrap();
     let big = home.path("0.log");
     let content = home.read("0.log");
-    std::fs::File::create(&big).unwrap().set_len(3 << 30).unwrap();
+    std::fs::File::create(&big)
+        .unwrap()
+        .set_len(3 << 30)
+        .unwrap();
     let follower = home.follow();
     let partition = klog::types::TopicPartition::new("t", 0);
-    assert_eq!(follower.log(&partition).unwrap_err().kind(), ErrorKind::TooLarge);
+    assert_eq!(
+        follower.log(&partition).unwrap_err().kind(),
+        ErrorKind::TooLarge
+    );
     home.write("0.log", content);
     assert!(follower.refresh().is_ok());
     assert_eq!(follower.failed_logs().len(), 1, "nobody asked for it");

@@ -23,7 +23,10 @@ fn a_read_of_a_log_whose_files_are_gone_says_that_it_was_deleted() {
     pair.owner.run(Task::DeleteLogs).unwrap();
     let unknown = ErrorKind::UnknownTopicOrPartition;
     assert_eq!(read(&seen, 0, 1 << 16).unwrap_err().kind(), unknown);
-    assert_eq!(cursor.next_records(1).map(|r| r.len()).unwrap_err().kind(), unknown);
+    assert_eq!(
+        cursor.next_records(1).map(|r| r.len()).unwrap_err().kind(),
+        unknown
+    );
     pair.follower.refresh().unwrap();
     assert!(pair.follower.logs().is_empty());
 }

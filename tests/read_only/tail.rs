@@ -104,7 +104,10 @@ fn a_directory_is_followed_from_its_first_file_on() {
     home.write("0.log", []);
     follower.refresh().unwrap();
     home.write("0.log", v2(0, &[("a", "1"), ("b", "2")]));
-    home.write("partition.metadata", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n");
+    home.write(
+        "partition.metadata",
+        "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n",
+    );
     follower.refresh().unwrap();
     assert_eq!(seen.end_offset(), Offset(2));
     assert!(seen.topic_id().is_some());

@@ -54,36 +54,105 @@ fn every_call_that_would_change_something_is_refused_and_says_what_to_do() {
     let elsewhere = Home::new();
     let owner = elsewhere.open();
     let calls: Vec<Call<'_>> = vec![
-        ("append", Box::new(|| t.append(&mut builder(&[rec(NOW, "k", "v")]), &options).map(drop))),
-        ("append_batches", Box::new(|| t.append_batches(&v2(0, &[("k", "v")]), &options).map(drop))),
-        ("append_marker", Box::new(|| t.append_marker(&marker, &options).map(drop))),
+        (
+            "append",
+            Box::new(|| {
+                t.append(&mut builder(&[rec(NOW, "k", "v")]), &options)
+                    .map(drop)
+            }),
+        ),
+        (
+            "append_batches",
+            Box::new(|| t.append_batches(&v2(0, &[("k", "v")]), &options).map(drop)),
+        ),
+        (
+            "append_marker",
+            Box::new(|| t.append_marker(&marker, &options).map(drop)),
+        ),
         ("roll", Box::new(|| t.roll().map(drop))),
         ("flush", Box::new(|| t.flush())),
         ("flush_to", Box::new(|| t.flush_to(Offset(1)))),
         ("flush_if_due", Box::new(|| t.flush_if_due())),
         ("flush_all", Box::new(|| manager.flush_all())),
-        ("truncate_to", Box::new(|| manager.truncate_to(&t, Offset(3)).map(drop))),
-        ("truncate_to the end", Box::new(|| manager.truncate_to(&t, Offset(99)).map(drop))),
-        ("truncate_fully", Box::new(|| manager.truncate_fully(&t, Offset(3), None))),
-        ("delete_records", Box::new(|| manager.delete_records(&t, Offset(3)).map(drop))),
-        ("delete_records of none", Box::new(|| manager.delete_records(&t, Offset(0)).map(drop))),
-        ("retain", Box::new(|| manager.retain(&t, Pass::Apply).map(drop))),
-        ("retain_all", Box::new(|| manager.retain_all(Pass::Apply).map(drop))),
-        ("delete_below_start", Box::new(|| t.delete_below_start().map(drop))),
+        (
+            "truncate_to",
+            Box::new(|| manager.truncate_to(&t, Offset(3)).map(drop)),
+        ),
+        (
+            "truncate_to the end",
+            Box::new(|| manager.truncate_to(&t, Offset(99)).map(drop)),
+        ),
+        (
+            "truncate_fully",
+            Box::new(|| manager.truncate_fully(&t, Offset(3), None)),
+        ),
+        (
+            "delete_records",
+            Box::new(|| manager.delete_records(&t, Offset(3)).map(drop)),
+        ),
+        (
+            "delete_records of none",
+            Box::new(|| manager.delete_records(&t, Offset(0)).map(drop)),
+        ),
+        (
+            "retain",
+            Box::new(|| manager.retain(&t, Pass::Apply).map(drop)),
+        ),
+        (
+            "retain_all",
+            Box::new(|| manager.retain_all(Pass::Apply).map(drop)),
+        ),
+        (
+            "delete_below_start",
+            Box::new(|| t.delete_below_start().map(drop)),
+        ),
         ("remove_retired", Box::new(|| t.remove_retired().map(drop))),
         ("delete_log", Box::new(|| manager.delete_log(partition))),
-        ("remove_deleted", Box::new(|| manager.remove_deleted().map(drop))),
+        (
+            "remove_deleted",
+            Box::new(|| manager.remove_deleted().map(drop)),
+        ),
         ("checkpoint", Box::new(|| manager.checkpoint())),
-        ("create", Box::new(|| manager.get_or_create_log(&other, &create).map(drop))),
-        ("assign_topic_id", Box::new(|| t.assign_topic_id(Uuid([7; 16])))),
-        ("open with a topic id", Box::new(|| manager.get_or_create_log(partition, &with_id).map(drop))),
-        ("assign_epoch", Box::new(|| t.assign_epoch(LeaderEpoch(3), Offset(3)))),
-        ("set_high_watermark", Box::new(|| t.set_high_watermark(Offset(3)).map(drop))),
-        ("raise_high_watermark", Box::new(|| t.raise_high_watermark(Offset(3)).map(drop))),
-        ("leave_high_watermark", Box::new(|| t.leave_high_watermark_to_caller())),
-        ("expire_producers", Box::new(|| t.expire_producers().map(drop))),
-        ("adopt into", Box::new(|| manager.adopt(&owner, partition).map(drop))),
-        ("adopt from", Box::new(|| owner.adopt(&manager, partition).map(drop))),
+        (
+            "create",
+            Box::new(|| manager.get_or_create_log(&other, &create).map(drop)),
+        ),
+        (
+            "assign_topic_id",
+            Box::new(|| t.assign_topic_id(Uuid([7; 16]))),
+        ),
+        (
+            "open with a topic id",
+            Box::new(|| manager.get_or_create_log(partition, &with_id).map(drop)),
+        ),
+        (
+            "assign_epoch",
+            Box::new(|| t.assign_epoch(LeaderEpoch(3), Offset(3))),
+        ),
+        (
+            "set_high_watermark",
+            Box::new(|| t.set_high_watermark(Offset(3)).map(drop)),
+        ),
+        (
+            "raise_high_watermark",
+            Box::new(|| t.raise_high_watermark(Offset(3)).map(drop)),
+        ),
+        (
+            "leave_high_watermark",
+            Box::new(|| t.leave_high_watermark_to_caller()),
+        ),
+        (
+            "expire_producers",
+            Box::new(|| t.expire_producers().map(drop)),
+        ),
+        (
+            "adopt into",
+            Box::new(|| manager.adopt(&owner, partition).map(drop)),
+        ),
+        (
+            "adopt from",
+            Box::new(|| owner.adopt(&manager, partition).map(drop)),
+        ),
     ];
     for (name, call) in &calls {
         let error = call().expect_err(name);
@@ -93,7 +162,10 @@ fn every_call_that_would_change_something_is_refused_and_says_what_to_do() {
     }
     // What changes nothing is answered.
     assert!(manager.get_or_create_log(partition, &create).is_ok());
-    assert_eq!(manager.retain(&t, Pass::DryRun).unwrap().deleted.segments, 0);
+    assert_eq!(
+        manager.retain(&t, Pass::DryRun).unwrap().deleted.segments,
+        0
+    );
     home.clock.advance(1 << 40);
     let ticked = manager.tick().unwrap();
     assert_eq!((ticked.tasks, ticked.next_due), (vec![], None));

@@ -83,7 +83,10 @@ impl Listing {
         fs: &dyn FileSystem,
         dir: &Path,
     ) -> Result<bool> {
-        for base in self.bases_below(active).filter(|&base| now.log(base).is_none()) {
+        for base in self
+            .bases_below(active)
+            .filter(|&base| now.log(base).is_none())
+        {
             let live = SegmentFile::live(base, SegmentFileKind::Log);
             let swap = live.in_state(FileState::Swap);
             // One of the two is there all the time while a segment is replaced: they are asked for in turns.
@@ -100,7 +103,8 @@ impl Listing {
     /// Whether a list of segments has just the bases that lie below the active one here.
     pub(super) fn has_bases(&self, segments: &SegmentList, active: Offset) -> bool {
         let own = segments.iter().map(|segment| segment.base_offset());
-        self.bases_below(active).eq(own.filter(|&base| base < active))
+        self.bases_below(active)
+            .eq(own.filter(|&base| base < active))
     }
 
     /// Which file the `.log` with this base is.
@@ -115,7 +119,10 @@ impl Listing {
 
     /// The lowest base above one.
     pub(super) fn base_above(&self, active: Offset) -> Option<Offset> {
-        self.logs.range(active.next()..).next().map(|(&base, _)| base)
+        self.logs
+            .range(active.next()..)
+            .next()
+            .map(|(&base, _)| base)
     }
 
     /// Whether segments are being put in the place of others.
@@ -174,11 +181,13 @@ mod tests {
     #[test]
     fn what_the_owner_does_below_the_active_segment_is_told_apart() {
         let before = listing(&[(0, 1), (10, 2), (20, 3)], &[]);
-        let become_of = |logs: &[(i64, u64)], swaps: &[i64]| {
-            before.below(&listing(logs, swaps), Offset(20))
-        };
+        let become_of =
+            |logs: &[(i64, u64)], swaps: &[i64]| before.below(&listing(logs, swaps), Offset(20));
         // Appended to, rolled.
-        assert_eq!(become_of(&[(0, 1), (10, 2), (20, 3)], &[]), Below::Unchanged);
+        assert_eq!(
+            become_of(&[(0, 1), (10, 2), (20, 3)], &[]),
+            Below::Unchanged
+        );
         assert_eq!(
             become_of(&[(0, 1), (10, 2), (20, 3), (30, 4)], &[]),
             Below::Unchanged

@@ -92,7 +92,10 @@ enum Look {
 impl Log {
     /// Opens the log of a directory that another process may own, which stays as it is. `place.fs` is only read from.
     pub fn follow(place: LogPlace, options: &LoadOptions) -> Result<(Self, LoadNotes)> {
-        let (dir, fs) = (Arc::<Path>::from(place.dir.as_path()), Arc::clone(&place.fs));
+        let (dir, fs) = (
+            Arc::<Path>::from(place.dir.as_path()),
+            Arc::clone(&place.fs),
+        );
         let options = LoadOptions {
             progress: None,
             ..options.clone()
@@ -249,7 +252,10 @@ impl Log {
         if is_unknown && view.listing.log(active) != now.log(active) {
             return Ok(Some(Look::Reload(Offset::ZERO)));
         }
-        if !view.listing.are_gone_since(now, active, &*self.fs, &self.dir)? {
+        if !view
+            .listing
+            .are_gone_since(now, active, &*self.fs, &self.dir)?
+        {
             return Ok(Some(Look::Again));
         }
         if is_unknown {
@@ -268,7 +274,8 @@ impl Log {
     fn look_at_topic_id(&self) -> Result<()> {
         let path = self.dir.join(partition_metadata::FILE);
         let content = read_file(&*self.fs, &path)?;
-        let Some(found) = content.and_then(|content| partition_metadata::parse(&content).ok()) else {
+        let Some(found) = content.and_then(|content| partition_metadata::parse(&content).ok())
+        else {
             return Ok(());
         };
         let mut known = self.topic_id.lock();
@@ -359,7 +366,8 @@ impl Log {
         }
         let start = self.start_offset();
         let recovery_point = stored.recovery_point.min(end).max(start);
-        self.recovery_point.store(recovery_point.0, Ordering::SeqCst);
+        self.recovery_point
+            .store(recovery_point.0, Ordering::SeqCst);
         if let Some(stored) = stored.high_watermark
             && writer.is_watermark_manual
         {

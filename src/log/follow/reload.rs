@@ -86,7 +86,8 @@ impl Log {
         self.cuts.fetch_add(1, Ordering::SeqCst);
         *writer = next;
         self.start.store(start.0, Ordering::SeqCst);
-        self.recovery_point.store(recovery_point.0, Ordering::SeqCst);
+        self.recovery_point
+            .store(recovery_point.0, Ordering::SeqCst);
         self.segments.store(Arc::new(segments));
         self.publish(&writer);
         self.cuts.fetch_add(1, Ordering::SeqCst);

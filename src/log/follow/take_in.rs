@@ -88,7 +88,11 @@ impl Log {
         })
     }
 
-    fn take_in_segment(&self, segment: &Arc<Segment>, last: &mut Option<Scanned>) -> Result<Behind> {
+    fn take_in_segment(
+        &self,
+        segment: &Arc<Segment>,
+        last: &mut Option<Scanned>,
+    ) -> Result<Behind> {
         let position = segment.size_bytes();
         let len = segment.file().take_in_growth()?;
         if len <= position {
