@@ -76,6 +76,14 @@ fn stored(checkpoints: &Checkpoints, partition: &TopicPartition) -> Stored {
     }
 }
 
+/// A log that came since the last look.
+struct Found<'d> {
+    dir: &'d LogDir,
+    path: PathBuf,
+    partition: TopicPartition,
+    stored: Stored,
+}
+
 /// The first failure of several steps that are all taken.
 struct First(Result<()>);
 
@@ -125,35 +133,44 @@ impl Manager {
         let mut found = Vec::new();
         let dirs = self.dirs.iter().enumerate();
         for (index, dir) in dirs.filter(|(_, dir)| dir.is_online()) {
-            match self.checkpoints_of(index, dir) {
-                Ok(checkpoints) => {
-                    for log in self.logs().iter().filter(|log| dir.holds(log)) {
-                        let stored = stored(&checkpoints, log.partition());
-                        first.note(self.refresh_one(log, &stored));
-                    }
-                    match self.unserved_in(dir) {
-                        Ok(unserved) => {
-                            found.extend(unserved.into_iter().map(|(path, partition)| {
-                                let stored = stored(&checkpoints, &partition);
-                                (dir, path, partition, stored)
-                            }))
-                        }
-                        Err(e) => first.note(Err(e)),
-                    }
-                }
+            match self.refresh_dir(index, dir, &mut first) {
+                Ok(here) => found.extend(here),
                 Err(e) => first.note(Err(e)),
             }
         }
         self.forget_failed();
-        for (dir, path, partition, stored) in &found {
-            let same = found.iter().filter(|(_, _, other, _)| other == partition);
-            if same.count() > 1 {
-                // Between two directories: when one is left it is that.
-                continue;
+        for log in &found {
+            let same = found
+                .iter()
+                .filter(|other| other.partition == log.partition);
+            // Between two directories it is neither's: when one is left it is that.
+            if same.count() == 1 {
+                self.take_up(log);
             }
-            self.take_up(dir, path, partition, stored);
         }
         first.0
+    }
+
+    /// Brings the logs of a directory up to date. Those that are there and not served.
+    fn refresh_dir<'d>(
+        &self,
+        index: usize,
+        dir: &'d LogDir,
+        first: &mut First,
+    ) -> Result<Vec<Found<'d>>> {
+        let checkpoints = self.checkpoints_of(index, dir)?;
+        for log in self.logs().iter().filter(|log| dir.holds(log)) {
+            first.note(self.refresh_one(log, &stored(&checkpoints, log.partition())));
+        }
+        let found = self.unserved_in(dir)?.into_iter();
+        Ok(found
+            .map(|(path, partition)| Found {
+                dir,
+                path,
+                stored: stored(&checkpoints, &partition),
+                partition,
+            })
+            .collect())
     }
 
     /// As [`Self::refresh`], for one log. That it was deleted is no error here: what it is asked next answers that.
@@ -180,7 +197,12 @@ impl Manager {
         let stored = stored(&checkpoints, log.partition());
         self.refresh_one(log, &stored)?;
         if log.check_open().is_err() && exists(&*self.fs, log.dir())? {
-            self.take_up(dir, log.dir(), log.partition(), &stored);
+            self.take_up(&Found {
+                dir,
+                path: log.dir().to_path_buf(),
+                partition: log.partition().clone(),
+                stored,
+            });
         }
         Ok(())
     }
@@ -235,33 +257,31 @@ impl Manager {
     }
 
     /// Serves a log that came since. One that is gone again is none.
-    fn take_up(&self, dir: &LogDir, path: &Path, partition: &TopicPartition, stored: &Stored) {
-        match self.follow_log(dir, path, partition, stored) {
+    fn take_up(&self, found: &Found<'_>) {
+        match self.follow_log(found) {
             Ok(log) => {
-                self.logs.write().insert(partition.clone(), Arc::new(log));
+                let mut logs = self.logs.write();
+                logs.insert(found.partition.clone(), Arc::new(log));
             }
-            Err(error) => {
-                if !matches!(exists(&*self.fs, path), Ok(false)) {
-                    self.failed.write().push(FailedLog {
-                        partition: partition.clone(),
-                        dir: path.to_path_buf(),
-                        error: error.in_partition(partition.partition),
-                    });
-                }
-            }
+            Err(_) if matches!(exists(&*self.fs, &found.path), Ok(false)) => {}
+            Err(error) => self.failed.write().push(FailedLog {
+                partition: found.partition.clone(),
+                dir: found.path.clone(),
+                error: error.in_partition(found.partition.partition),
+            }),
         }
     }
 
-    fn follow_log(
-        &self,
-        dir: &LogDir,
-        path: &Path,
-        partition: &TopicPartition,
-        stored: &Stored,
-    ) -> Result<Log> {
+    fn follow_log(&self, found: &Found<'_>) -> Result<Log> {
+        let Found {
+            dir,
+            path,
+            partition,
+            stored,
+        } = found;
         let place = LogPlace {
             partition: partition.clone(),
-            dir: path.to_path_buf(),
+            dir: path.clone(),
             fs: Arc::clone(&self.fs),
             clock: Arc::clone(&self.clock),
             health: health_of(dir),

@@ -87,6 +87,114 @@ fn batch_of(log: klog_log) -> Vec<u8> {
     bytes
 }
 
+type Call<'c> = (
+    &'static str,
+    Box<dyn Fn(*mut klog_error) -> klog_status + 'c>,
+);
+
+fn open_log(
+    manager: klog_manager,
+    name: &str,
+    flags: u32,
+    topic_id: u8,
+    err: *mut klog_error,
+) -> klog_status {
+    let mut options = init!(klog_log_options);
+    options.flags = flags;
+    options.topic_id = [topic_id; 16];
+    let name = CString::new(name).unwrap();
+    let mut opened = NO_LOG;
+    klog_log_open(
+        manager,
+        name.as_ptr(),
+        NTS,
+        0,
+        &raw const options,
+        &raw mut opened,
+        err,
+    )
+}
+
+/// Every call that would change something.
+fn changing<'c>(
+    m: klog_manager,
+    t: klog_log,
+    batch: &'c [u8],
+    values: &'c [klog_record],
+) -> Vec<Call<'c>> {
+    vec![
+        (
+            "klog_append",
+            Box::new(move |e| klog_append(t, values.as_ptr(), 1, null(), null_mut(), e)),
+        ),
+        (
+            "klog_append_one",
+            Box::new(move |e| klog_append_one(t, null(), 0, null(), 0, 1, null_mut(), e)),
+        ),
+        (
+            "klog_append_batches",
+            Box::new(move |e| {
+                klog_append_batches(t, batch.as_ptr().cast(), batch.len(), null(), null_mut(), e)
+            }),
+        ),
+        (
+            "klog_append_marker",
+            Box::new(move |e| klog_append_marker(t, 1, 0, 1, 0, null_mut(), e)),
+        ),
+        ("klog_roll", Box::new(move |e| klog_roll(t, null_mut(), e))),
+        ("klog_flush", Box::new(move |e| klog_flush(t, -1, 0, e))),
+        ("klog_flush_all", Box::new(move |e| klog_flush_all(m, 0, e))),
+        (
+            "klog_checkpoint",
+            Box::new(move |e| klog_checkpoint(m, KLOG_CHECKPOINT_RECOVERY_POINT, e)),
+        ),
+        (
+            "klog_truncate_to",
+            Box::new(move |e| klog_truncate_to(t, 1, null_mut(), e)),
+        ),
+        (
+            "klog_truncate_fully",
+            Box::new(move |e| klog_truncate_fully(t, 1, -1, e)),
+        ),
+        (
+            "klog_delete_records",
+            Box::new(move |e| klog_delete_records(t, 1, null_mut(), e)),
+        ),
+        (
+            "klog_retain",
+            Box::new(move |e| klog_retain(m, NO_LOG, 0, null_mut(), e)),
+        ),
+        (
+            "klog_retain of one",
+            Box::new(move |e| klog_retain(m, t, 0, null_mut(), e)),
+        ),
+        (
+            "klog_log_delete",
+            Box::new(move |e| klog_log_delete(t, 0, e)),
+        ),
+        (
+            "klog_epoch_assign",
+            Box::new(move |e| klog_epoch_assign(t, 3, 3, e)),
+        ),
+        (
+            "klog_high_watermark_set",
+            Box::new(move |e| klog_high_watermark_set(t, 1, null_mut(), e)),
+        ),
+        (
+            "klog_log_open, made",
+            Box::new(move |e| open_log(m, "new", KLOG_LOG_CREATE, 0, e)),
+        ),
+        (
+            "klog_log_open, given an id",
+            Box::new(move |e| open_log(m, "t", KLOG_LOG_HAS_TOPIC_ID, 7, e)),
+        ),
+        (
+            "klog_log_open, manual",
+            Box::new(move |e| open_log(m, "t", KLOG_LOG_MANUAL_HW, 0, e)),
+        ),
+    ]
+}
+
 #[test]
 fn every_call_that_changes_something_is_refused_and_nothing_is_touched() {
     let root = tempfile::tempdir().unwrap();
@@ -106,86 +214,9 @@ fn every_call_that_changes_something_is_refused_and_nothing_is_touched() {
     let t = existing(m, "t");
     let batch = batch_of(t);
     let values = [record(b"k", b"v")];
-    let mut id = init!(klog_log_options);
-    id.flags = KLOG_LOG_HAS_TOPIC_ID;
-    id.topic_id = [7; 16];
-    let mut manual = init!(klog_log_options);
-    manual.flags = KLOG_LOG_MANUAL_HW;
-    let mut create = init!(klog_log_options);
-    create.flags = KLOG_LOG_CREATE;
-    let open = |name: &str, options: &klog_log_options, e| {
-        let name = CString::new(name).unwrap();
-        let mut opened = NO_LOG;
-        klog_log_open(m, name.as_ptr(), NTS, 0, options, &raw mut opened, e)
-    };
-    type Call<'c> = (
-        &'static str,
-        Box<dyn Fn(*mut klog_error) -> klog_status + 'c>,
-    );
-    let calls: Vec<Call<'_>> = vec![
-        (
-            "klog_append",
-            Box::new(|e| klog_append(t, values.as_ptr(), 1, null(), null_mut(), e)),
-        ),
-        (
-            "klog_append_one",
-            Box::new(|e| klog_append_one(t, null(), 0, null(), 0, 1, null_mut(), e)),
-        ),
-        (
-            "klog_append_batches",
-            Box::new(|e| {
-                klog_append_batches(t, batch.as_ptr().cast(), batch.len(), null(), null_mut(), e)
-            }),
-        ),
-        (
-            "klog_append_marker",
-            Box::new(|e| klog_append_marker(t, 1, 0, 1, 0, null_mut(), e)),
-        ),
-        ("klog_roll", Box::new(|e| klog_roll(t, null_mut(), e))),
-        ("klog_flush", Box::new(|e| klog_flush(t, -1, 0, e))),
-        ("klog_flush_all", Box::new(|e| klog_flush_all(m, 0, e))),
-        (
-            "klog_checkpoint",
-            Box::new(|e| klog_checkpoint(m, KLOG_CHECKPOINT_RECOVERY_POINT, e)),
-        ),
-        (
-            "klog_truncate_to",
-            Box::new(|e| klog_truncate_to(t, 1, null_mut(), e)),
-        ),
-        (
-            "klog_truncate_fully",
-            Box::new(|e| klog_truncate_fully(t, 1, -1, e)),
-        ),
-        (
-            "klog_delete_records",
-            Box::new(|e| klog_delete_records(t, 1, null_mut(), e)),
-        ),
-        (
-            "klog_retain",
-            Box::new(|e| klog_retain(m, NO_LOG, 0, null_mut(), e)),
-        ),
-        (
-            "klog_retain of one",
-            Box::new(|e| klog_retain(m, t, 0, null_mut(), e)),
-        ),
-        ("klog_log_delete", Box::new(|e| klog_log_delete(t, 0, e))),
-        (
-            "klog_epoch_assign",
-            Box::new(|e| klog_epoch_assign(t, 3, 3, e)),
-        ),
-        (
-            "klog_high_watermark_set",
-            Box::new(|e| klog_high_watermark_set(t, 1, null_mut(), e)),
-        ),
-        ("klog_log_open, made", Box::new(|e| open("new", &create, e))),
-        (
-            "klog_log_open, given an id",
-            Box::new(|e| open("t", &id, e)),
-        ),
-        ("klog_log_open, manual", Box::new(|e| open("t", &manual, e))),
-    ];
+    let calls = changing(m, t, &batch, &values);
     for (name, call) in &calls {
-        let (status, message, _) = crate::calls::call(|e| call(e));
+        let (status, message, _) = crate::calls::call(call);
         assert_eq!(status, KLOG_ERR_READ_ONLY, "{name}: {message}");
         assert!(message.contains("for reading only"), "{name}: {message}");
         assert_eq!(end_offset(t), 3, "{name}");

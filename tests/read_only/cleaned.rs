@@ -177,7 +177,7 @@ fn readers_never_miss_what_stays_while_segments_are_replaced_under_them() {
         let mut is_last = false;
         while !is_last {
             is_last = ended.load(Ordering::SeqCst);
-            if looks.fetch_add(1, Ordering::SeqCst) % 3 == 0 {
+            if looks.fetch_add(1, Ordering::SeqCst).is_multiple_of(3) {
                 follower.refresh().unwrap();
             }
             let now = all(&seen, Isolation::LogEnd);

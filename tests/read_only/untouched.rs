@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use klog::error::{ErrorKind, Result};
 use klog::format::uuid::Uuid;
-use klog::log::{AppendOptions, Isolation, TxnMarker};
+use klog::log::{AppendOptions, Isolation, Log, TxnMarker};
 use klog::manager::{Access, CreateOptions, Manager, ManagerOptions, MissingDir, Pass, Task};
 use klog::types::{LeaderEpoch, Offset, ProducerId, TopicPartition};
 
@@ -31,99 +32,44 @@ fn to_be_mended() -> Home {
 
 type Call<'c> = (&'static str, Box<dyn Fn() -> Result<()> + 'c>);
 
-#[test]
-fn every_call_that_would_change_something_is_refused_and_says_what_to_do() {
-    let home = to_be_mended();
-    let manager = home.follow();
-    let t = followed(&manager, "t-0");
-    let partition = t.partition();
-    let before = (tree::content(&home.dir), tree::times(&home.dir));
-    let other = TopicPartition::new("new", 0);
-    let create = CreateOptions::default();
-    let with_id = CreateOptions {
-        topic_id: Some(Uuid([7; 16])),
-        ..CreateOptions::default()
-    };
-    let options = AppendOptions::default();
+/// The calls of a log.
+fn of_log(t: &Log) -> Vec<Call<'_>> {
     let marker = TxnMarker {
         producer_id: ProducerId(1),
         producer_epoch: 0,
         commit: true,
         coordinator_epoch: 0,
     };
-    let elsewhere = Home::new();
-    let owner = elsewhere.open();
-    let calls: Vec<Call<'_>> = vec![
+    let options = AppendOptions::default;
+    let records = || builder(&[rec(NOW, "k", "v")]);
+    vec![
         (
             "append",
-            Box::new(|| {
-                t.append(&mut builder(&[rec(NOW, "k", "v")]), &options)
+            Box::new(move || t.append(&mut records(), &options()).map(drop)),
+        ),
+        (
+            "append_batches",
+            Box::new(move || {
+                t.append_batches(&v2(0, &[("k", "v")]), &options())
                     .map(drop)
             }),
         ),
         (
-            "append_batches",
-            Box::new(|| t.append_batches(&v2(0, &[("k", "v")]), &options).map(drop)),
-        ),
-        (
             "append_marker",
-            Box::new(|| t.append_marker(&marker, &options).map(drop)),
+            Box::new(move || t.append_marker(&marker, &options()).map(drop)),
         ),
         ("roll", Box::new(|| t.roll().map(drop))),
         ("flush", Box::new(|| t.flush())),
         ("flush_to", Box::new(|| t.flush_to(Offset(1)))),
         ("flush_if_due", Box::new(|| t.flush_if_due())),
-        ("flush_all", Box::new(|| manager.flush_all())),
-        (
-            "truncate_to",
-            Box::new(|| manager.truncate_to(&t, Offset(3)).map(drop)),
-        ),
-        (
-            "truncate_to the end",
-            Box::new(|| manager.truncate_to(&t, Offset(99)).map(drop)),
-        ),
-        (
-            "truncate_fully",
-            Box::new(|| manager.truncate_fully(&t, Offset(3), None)),
-        ),
-        (
-            "delete_records",
-            Box::new(|| manager.delete_records(&t, Offset(3)).map(drop)),
-        ),
-        (
-            "delete_records of none",
-            Box::new(|| manager.delete_records(&t, Offset(0)).map(drop)),
-        ),
-        (
-            "retain",
-            Box::new(|| manager.retain(&t, Pass::Apply).map(drop)),
-        ),
-        (
-            "retain_all",
-            Box::new(|| manager.retain_all(Pass::Apply).map(drop)),
-        ),
         (
             "delete_below_start",
             Box::new(|| t.delete_below_start().map(drop)),
         ),
         ("remove_retired", Box::new(|| t.remove_retired().map(drop))),
-        ("delete_log", Box::new(|| manager.delete_log(partition))),
-        (
-            "remove_deleted",
-            Box::new(|| manager.remove_deleted().map(drop)),
-        ),
-        ("checkpoint", Box::new(|| manager.checkpoint())),
-        (
-            "create",
-            Box::new(|| manager.get_or_create_log(&other, &create).map(drop)),
-        ),
         (
             "assign_topic_id",
             Box::new(|| t.assign_topic_id(Uuid([7; 16]))),
-        ),
-        (
-            "open with a topic id",
-            Box::new(|| manager.get_or_create_log(partition, &with_id).map(drop)),
         ),
         (
             "assign_epoch",
@@ -145,15 +91,85 @@ fn every_call_that_would_change_something_is_refused_and_says_what_to_do() {
             "expire_producers",
             Box::new(|| t.expire_producers().map(drop)),
         ),
+    ]
+}
+
+/// The calls of a manager; another one owns its directory.
+fn of_manager<'c>(manager: &'c Manager, t: &'c Arc<Log>, owner: &'c Manager) -> Vec<Call<'c>> {
+    let create = |partition: &TopicPartition, topic_id| {
+        let options = CreateOptions {
+            topic_id,
+            ..CreateOptions::default()
+        };
+        manager.get_or_create_log(partition, &options).map(drop)
+    };
+    let new = || TopicPartition::new("new", 0);
+    let partition = t.partition();
+    vec![
+        ("flush_all", Box::new(|| manager.flush_all())),
+        (
+            "truncate_to",
+            Box::new(|| manager.truncate_to(t, Offset(3)).map(drop)),
+        ),
+        (
+            "truncate_to the end",
+            Box::new(|| manager.truncate_to(t, Offset(99)).map(drop)),
+        ),
+        (
+            "truncate_fully",
+            Box::new(|| manager.truncate_fully(t, Offset(3), None)),
+        ),
+        (
+            "delete_records",
+            Box::new(|| manager.delete_records(t, Offset(3)).map(drop)),
+        ),
+        (
+            "delete_records of none",
+            Box::new(|| manager.delete_records(t, Offset(0)).map(drop)),
+        ),
+        (
+            "retain",
+            Box::new(|| manager.retain(t, Pass::Apply).map(drop)),
+        ),
+        (
+            "retain_all",
+            Box::new(|| manager.retain_all(Pass::Apply).map(drop)),
+        ),
+        (
+            "delete_log",
+            Box::new(move || manager.delete_log(partition)),
+        ),
+        (
+            "remove_deleted",
+            Box::new(|| manager.remove_deleted().map(drop)),
+        ),
+        ("checkpoint", Box::new(|| manager.checkpoint())),
+        ("create", Box::new(move || create(&new(), None))),
+        (
+            "open with a topic id",
+            Box::new(move || create(partition, Some(Uuid([7; 16])))),
+        ),
         (
             "adopt into",
-            Box::new(|| manager.adopt(&owner, partition).map(drop)),
+            Box::new(move || manager.adopt(owner, partition).map(drop)),
         ),
         (
             "adopt from",
-            Box::new(|| owner.adopt(&manager, partition).map(drop)),
+            Box::new(move || owner.adopt(manager, partition).map(drop)),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn every_call_that_would_change_something_is_refused_and_says_what_to_do() {
+    let home = to_be_mended();
+    let manager = home.follow();
+    let t = followed(&manager, "t-0");
+    let before = (tree::content(&home.dir), tree::times(&home.dir));
+    let elsewhere = Home::new();
+    let owner = elsewhere.open();
+    let mut calls = of_log(&t);
+    calls.extend(of_manager(&manager, &t, &owner));
     for (name, call) in &calls {
         let error = call().expect_err(name);
         assert_eq!(error.kind(), ErrorKind::ReadOnly, "{name}: {error}");
@@ -161,7 +177,11 @@ fn every_call_that_would_change_something_is_refused_and_says_what_to_do() {
         assert_eq!(offsets(&t, 0).len(), 10, "{name}");
     }
     // What changes nothing is answered.
-    assert!(manager.get_or_create_log(partition, &create).is_ok());
+    assert!(
+        manager
+            .get_or_create_log(t.partition(), &CreateOptions::default())
+            .is_ok()
+    );
     assert_eq!(
         manager.retain(&t, Pass::DryRun).unwrap().deleted.segments,
         0
