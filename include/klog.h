@@ -704,7 +704,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 5785461514746210838
+#define KLOG_LAYOUT_HASH 7586456865077571921
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
