@@ -143,9 +143,12 @@ impl Manager {
             let same = found
                 .iter()
                 .filter(|other| other.partition == log.partition);
-            // Between two directories it is neither's: when one is left it is that.
             if same.count() == 1 {
                 self.take_up(log);
+            } else {
+                // Between two directories it is neither's: when one is left it is that.
+                let what = format!("{} is in several directories", log.partition);
+                self.note_failed(log, Error::new(ErrorKind::DuplicateLog, what));
             }
         }
         first.0
@@ -180,8 +183,6 @@ impl Manager {
         if self.following.is_none() {
             return Ok(());
         }
-        let _one_at_a_time = self.retrying.lock();
-        self.check_open()?;
         let own = self.logs.read().get(log.partition()).cloned();
         let mut dirs = self.dirs.iter().enumerate();
         let Some((index, dir)) = dirs
@@ -196,7 +197,13 @@ impl Manager {
         let checkpoints = self.checkpoints_of(index, dir)?;
         let stored = stored(&checkpoints, log.partition());
         self.refresh_one(log, &stored)?;
-        if log.check_open().is_err() && exists(&*self.fs, log.dir())? {
+        if log.check_open().is_ok() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.retrying.lock();
+        self.check_open()?;
+        let is_served = self.logs.read().contains_key(log.partition());
+        if !is_served && exists(&*self.fs, log.dir())? {
             self.take_up(&Found {
                 dir,
                 path: log.dir().to_path_buf(),
@@ -264,12 +271,16 @@ impl Manager {
                 logs.insert(found.partition.clone(), Arc::new(log));
             }
             Err(_) if matches!(exists(&*self.fs, &found.path), Ok(false)) => {}
-            Err(error) => self.failed.write().push(FailedLog {
-                partition: found.partition.clone(),
-                dir: found.path.clone(),
-                error: error.in_partition(found.partition.partition),
-            }),
+            Err(error) => self.note_failed(found, error),
         }
+    }
+
+    fn note_failed(&self, found: &Found<'_>, error: Error) {
+        self.failed.write().push(FailedLog {
+            partition: found.partition.clone(),
+            dir: found.path.clone(),
+            error: error.in_partition(found.partition.partition),
+        });
     }
 
     fn follow_log(&self, found: &Found<'_>) -> Result<Log> {

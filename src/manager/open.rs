@@ -84,6 +84,10 @@ impl Manager {
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
         let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
         let (logs, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
+        if !is_owner {
+            // One that its owner deleted meanwhile is none.
+            failed.retain(|log| exists(&*options.fs, &log.dir).unwrap_or(true));
+        }
         let mut says_too_much = Vec::new();
         for dir in &mut dirs {
             let unserved: Vec<_> = failed

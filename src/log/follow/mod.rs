@@ -35,7 +35,8 @@ use take_in::Progress;
 
 /// How often one call looks at files that go away meanwhile.
 const LOOKS_MAX: usize = 20;
-/// A directory may change again within the same tick of its clock: only a time as old as this tells that it did not.
+/// A directory may change again within the same tick of its clock, which need not be ours: only once it was listed again so
+/// long after its time of change was first seen does that time tell that nothing changed.
 const TICK_MS: i64 = 2000;
 
 /// What the owner of a log has stored about it outside of the log's directory.
@@ -70,14 +71,42 @@ pub(super) struct Follower {
 #[derive(Debug)]
 struct View {
     dir: FileIdentity,
-    /// The directory's time of change at the listing, and when that was.
-    listed: Option<(TimestampMs, TimestampMs)>,
+    /// When the directory was listed, unless it must be again.
+    listed: Option<Listed>,
     listing: Listing,
     /// Whether it was loaded and not compared with the directory since: what changed under the load may be missing.
     is_new: bool,
     /// The last batch of the active segment: if it is another one now, the log was cut.
     last: Option<Scanned>,
     stored: Stored,
+}
+
+/// When a directory was listed.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    /// Its time of change then.
+    modified: TimestampMs,
+    /// The first listing with this time of change, and the last one.
+    first: TimestampMs,
+    last: TimestampMs,
+}
+
+impl Listed {
+    /// Listed once more, with what was known of earlier times.
+    fn again(before: Option<Self>, modified: TimestampMs, now: TimestampMs) -> Self {
+        let before = before.filter(|before| before.modified == modified);
+        Self {
+            modified,
+            first: before.map_or(now, |before| before.first),
+            last: now,
+        }
+    }
+
+    /// Whether a directory's time of change tells that nothing came or went in it since it was listed.
+    fn is_current(&self, modified: TimestampMs) -> bool {
+        let apart = self.last.0.saturating_sub(self.first.0);
+        self.modified == modified && modified.0 > 0 && apart >= TICK_MS
+    }
 }
 
 /// What a look ended with.
@@ -212,7 +241,10 @@ impl Log {
 
     fn look(&self, view: &mut View, dir: &Stat) -> Result<Look> {
         let mut is_listed_anew = false;
-        if !is_as_listed(view.listed, dir.modified) {
+        let is_current = view
+            .listed
+            .is_some_and(|listed| listed.is_current(dir.modified));
+        if !is_current {
             let now = SystemClock.now();
             self.look_at_topic_id()?;
             let Some(listing) = Listing::settled(&*self.fs, &self.dir)? else {
@@ -221,7 +253,7 @@ impl Log {
             if let Some(look) = self.compare(view, &listing)? {
                 return Ok(look);
             }
-            view.listed = Some((dir.modified, now));
+            view.listed = Some(Listed::again(view.listed, dir.modified, now));
             view.listing = listing;
             is_listed_anew = true;
         }
@@ -377,13 +409,6 @@ impl Log {
     }
 }
 
-/// Whether a directory's time of change tells that nothing came or went in it since it was listed.
-fn is_as_listed(listed: Option<(TimestampMs, TimestampMs)>, modified: TimestampMs) -> bool {
-    listed.is_some_and(|(before, at)| {
-        before == modified && modified.0 > 0 && at.0.saturating_sub(modified.0) >= TICK_MS
-    })
-}
-
 /// A file system on which a load may change what it likes, once.
 fn overlay(fs: &Arc<dyn FileSystem>) -> Arc<dyn FileSystem> {
     Arc::new(OverlayFs::new(Arc::clone(fs)))
@@ -400,14 +425,26 @@ mod tests {
 
     #[test]
     fn a_directory_is_taken_for_unchanged_only_when_its_time_can_tell() {
-        let listed = |modified, at| Some((TimestampMs(modified), TimestampMs(at)));
-        assert!(is_as_listed(listed(1000, 3000), TimestampMs(1000)));
-        // Changed since, or perhaps within the tick in which it was listed.
-        assert!(!is_as_listed(listed(1000, 3000), TimestampMs(1004)));
-        assert!(!is_as_listed(listed(1000, 2999), TimestampMs(1000)));
-        // Never listed, no times, a clock that was set back.
-        assert!(!is_as_listed(None, TimestampMs(1000)));
-        assert!(!is_as_listed(listed(0, 3000), TimestampMs(0)));
-        assert!(!is_as_listed(listed(9000, 3000), TimestampMs(9000)));
+        let at = |before, modified, now| {
+            Some(Listed::again(
+                before,
+                TimestampMs(modified),
+                TimestampMs(now),
+            ))
+        };
+        let is_current = |listed: Option<Listed>, modified| {
+            listed.is_some_and(|listed| listed.is_current(TimestampMs(modified)))
+        };
+        // Its clock is another one than ours.
+        let once = at(None, 77_000, 1000);
+        assert!(!is_current(once, 77_000), "it may change within the tick");
+        assert!(!is_current(at(once, 77_000, 2999), 77_000));
+        let later = at(once, 77_000, 3000);
+        assert!(is_current(later, 77_000));
+        assert!(!is_current(later, 77_001));
+        assert!(!is_current(at(later, 77_001, 9000), 77_001));
+        // Without times of change, and with a clock that was set back.
+        assert!(!is_current(at(at(None, 0, 1000), 0, 9000), 0));
+        assert!(!is_current(at(once, 77_000, 10), 77_000));
     }
 }
