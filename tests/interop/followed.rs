@@ -98,6 +98,15 @@ impl Reader {
     }
 }
 
+/// Sets a flag at the end of a scope.
+struct OnDrop<'f>(&'f AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 fn seen_of(record: &klog::format::record::Record<'_>) -> Seen {
     let text = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
     Seen {
@@ -166,17 +175,20 @@ fn a_follower_of_a_live_broker_sees_what_a_consumer_sees_while_it_rolls_cleans_a
             }
         };
         let following = scope.spawn(follow);
-        for count in [RECORDS / 3, RECORDS] {
-            for topic in ["kept", "short", "latest", "paid"] {
-                broker.acknowledged(&format!("{topic}-0"), count);
+        {
+            // Also when the broker fails.
+            let _end = OnDrop(&ended);
+            for count in [RECORDS / 3, RECORDS] {
+                for topic in ["kept", "short", "latest", "paid"] {
+                    broker.acknowledged(&format!("{topic}-0"), count);
+                }
+                broker.wait_until_cleaned("latest-0", i64::from(count / 2));
             }
-            broker.wait_until_cleaned("latest-0", i64::from(count / 2));
+            broker.calm();
+            for topic in ["kept", "short", "latest", "paid"] {
+                written.insert(topic, broker.acknowledged(&format!("{topic}-0"), RECORDS));
+            }
         }
-        broker.calm();
-        for topic in ["kept", "short", "latest", "paid"] {
-            written.insert(topic, broker.acknowledged(&format!("{topic}-0"), RECORDS));
-        }
-        ended.store(true, Ordering::SeqCst);
         following.join().unwrap();
     });
 

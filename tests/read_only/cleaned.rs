@@ -18,6 +18,15 @@ const IN_SEGMENT: i64 = 10;
 /// Replacements under a reader.
 const ROUNDS: usize = 400;
 
+/// Sets a flag at the end of a scope, also when a test fails in it: threads that wait for more end.
+struct OnDrop<'f>(&'f AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// A directory without an owner: segments 0, 10, 20 and the active one 30.
 fn four_segments(home: Home) -> Home {
     let owner = home.open();
@@ -160,13 +169,14 @@ fn readers_never_miss_what_stays_while_segments_are_replaced_under_them() {
     let known: BTreeSet<&Whole> = before.iter().collect();
     let ended = AtomicBool::new(false);
     let looks = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             replace(&home, &[0, 10, 20], &odd, |_| {});
             for round in 0..ROUNDS {
                 // A cleaner is slower than a read.
                 let before = looks.load(Ordering::SeqCst);
-                while looks.load(Ordering::SeqCst) == before {
+                while looks.load(Ordering::SeqCst) == before && !stopped.load(Ordering::SeqCst) {
                     std::thread::yield_now();
                 }
                 let content = if round % 2 == 0 { &even } else { &odd };
@@ -174,6 +184,7 @@ fn readers_never_miss_what_stays_while_segments_are_replaced_under_them() {
             }
             ended.store(true, Ordering::SeqCst);
         });
+        let _stop = OnDrop(&stopped);
         let mut is_last = false;
         while !is_last {
             is_last = ended.load(Ordering::SeqCst);

@@ -16,6 +16,7 @@ mod cleaned;
 mod cost;
 mod followed;
 mod gone;
+mod missed;
 mod pair;
 mod random_history;
 mod tail;

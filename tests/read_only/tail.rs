@@ -94,6 +94,22 @@ fn damage_ends_what_is_seen_as_it_ends_what_a_load_finds() {
 }
 
 #[test]
+fn a_batch_of_which_the_end_was_cut_off_is_gone() {
+    let home = in_order(Home::new(), 3);
+    let follower = home.follow();
+    let seen = followed(&follower, "t-0");
+    let whole = home.read("0.log");
+    for cut in [1, 5] {
+        home.write("0.log", &whole[..whole.len() - cut]);
+        follower.refresh().unwrap();
+        assert_eq!(seen.end_offset(), Offset(2));
+        home.write("0.log", &whole);
+        follower.refresh().unwrap();
+        assert_eq!(seen.end_offset(), Offset(3));
+    }
+}
+
+#[test]
 fn a_directory_is_followed_from_its_first_file_on() {
     let home = Home::new();
     let follower = home.follow();
