@@ -20,4 +20,5 @@ mod missed;
 mod pair;
 mod random_history;
 mod tail;
+mod threads;
 mod untouched;

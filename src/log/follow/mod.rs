@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use super::load::LoadOptions;
 use super::lock_order::{Level, Locked};
 use super::watermark::clamped;
-use super::{HighWatermark, LoadNotes, Log, LogPlace, SegmentList};
+use super::{HighWatermark, LoadNotes, Log, LogPlace, SegmentList, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::uuid::Uuid;
 use crate::format::{epoch_checkpoint, partition_metadata};
@@ -355,7 +355,12 @@ impl Log {
         }
         let above = list.iter().filter(|s| s.base_offset() >= active);
         taken.extend(above.cloned());
-        self.segments.store(Arc::new(SegmentList::new(taken)));
+        let taken = SegmentList::new(taken);
+        // Before the segments go: to a reader their records are gone from then on, and are no gap.
+        if let Some(first) = taken.first() {
+            self.follow_start(&mut self.lock_writer(), first.base_offset());
+        }
+        self.segments.store(Arc::new(taken));
         Ok(true)
     }
 
@@ -383,6 +388,15 @@ impl Log {
         Ok(take_in::header_at(&active, last)? != Some(last.header))
     }
 
+    /// Lets the log start at `start`, if it starts below.
+    fn follow_start(&self, writer: &mut Writer, start: Offset) {
+        if start > self.start_offset() {
+            writer.producers.raise_start(start);
+            self.start.store(start.0, Ordering::SeqCst);
+            self.publish(writer);
+        }
+    }
+
     /// Moves the log start, the recovery point and the high watermark to what is stored, and to what the segments allow.
     fn settle(&self, view: &View) {
         let stored = &view.stored;
@@ -392,10 +406,8 @@ impl Log {
         let start = stored.log_start.min(end).max(first);
         if view.is_new {
             self.start.store(start.0, Ordering::SeqCst);
-        } else if start > self.start_offset() {
-            writer.producers.raise_start(start);
-            self.start.store(start.0, Ordering::SeqCst);
         }
+        self.follow_start(&mut writer, start);
         let start = self.start_offset();
         let recovery_point = stored.recovery_point.min(end).max(start);
         self.recovery_point
