@@ -132,6 +132,14 @@ inline Struct klog_init() {
 #define KLOG_OPEN_HW_FROM_CHECKPOINT 8
 
 /**
+ * klog_manager_open: the directories may be another process's, such as a live broker's. No lock is taken; nothing in them is
+ * created, written, renamed, removed or synced, and they need not be writable. What loading would change (a torn end cut,
+ * indexes and states made anew) is held in memory. Calls that would change a log are KLOG_ERR_READ_ONLY; klog_tick and
+ * background threads have nothing to do. klog_manager_refresh takes in what the owner did since.
+ */
+#define KLOG_OPEN_READ_ONLY 16
+
+/**
  * klog_manager_close: write nothing, as a crash would; the next open recovers.
  */
 #define KLOG_CLOSE_ABANDON 1
@@ -797,7 +805,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 1348735709986604302
+#define KLOG_LAYOUT_HASH 8034004721758525399
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -938,6 +946,16 @@ typedef struct {
 } klog_manager;
 
 /**
+ * A log of a manager. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_log;
+
+/**
  * A manager at a glance.
  */
 typedef struct {
@@ -1020,16 +1038,6 @@ typedef struct {
      */
     uint64_t reserved[4];
 } klog_log_options;
-
-/**
- * A log of a manager. A handle.
- */
-typedef struct {
-    /**
-     * Not for the caller to interpret.
-     */
-    uint64_t id;
-} klog_log;
 
 /**
  * A log at a glance, at one moment.
@@ -1798,8 +1806,9 @@ klog_status klog_config_close(klog_config config);
  * Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
  * is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
  * (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
- * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. klog_manager_open_progress tells another thread how
- * far it is.
+ * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. With KLOG_OPEN_READ_ONLY nothing is locked or changed
+ * in any case: what follows of a load is seen by this manager alone. klog_manager_open_progress tells another thread how far
+ * it is.
  *
  * Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
  */
@@ -1807,6 +1816,22 @@ KLOG_NODISCARD
 klog_status klog_manager_open(const klog_manager_options *opts,
                               klog_manager *out,
                               klog_error *err);
+
+/**
+ * Takes in what the owner of the directories did since the last look, with KLOG_OPEN_READ_ONLY: what it appended, rolled,
+ * cleaned, cut, deleted and created. With a log of id 0 in all logs, else in that one. Nothing else does, but for a read that
+ * finds its segment gone: it looks at that log and starts over. It costs as much as there is new, so it may be called again
+ * and again. A batch that is not written to its end is not seen yet. Handles stay good; those of a log that was deleted
+ * answer KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION from now on, also if another one has its name. Cursors go on from where they
+ * are. The first failure is answered, the other logs are looked at all the same. On a manager that owns its directories:
+ * KLOG_OK, and nothing happens.
+ *
+ * Thread class T0, cost class C2; C3 if a log was cut and must be loaded anew. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_refresh(klog_manager manager,
+                                 klog_log only,
+                                 klog_error *err);
 
 /**
  * Counts of a manager, and what its open did.

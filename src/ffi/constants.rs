@@ -17,6 +17,11 @@ pub const KLOG_OPEN_CREATE_DIRS: u32 = 4;
 /// In klog_manager_options.flags: high watermarks come from replication-offset-checkpoint and are moved by the caller, with
 /// klog_high_watermark_set. Without it they follow the log ends.
 pub const KLOG_OPEN_HW_FROM_CHECKPOINT: u32 = 8;
+/// klog_manager_open: the directories may be another process's, such as a live broker's. No lock is taken; nothing in them is
+/// created, written, renamed, removed or synced, and they need not be writable. What loading would change (a torn end cut,
+/// indexes and states made anew) is held in memory. Calls that would change a log are KLOG_ERR_READ_ONLY; klog_tick and
+/// background threads have nothing to do. klog_manager_refresh takes in what the owner did since.
+pub const KLOG_OPEN_READ_ONLY: u32 = 16;
 
 /// klog_manager_close: write nothing, as a crash would; the next open recovers.
 pub const KLOG_CLOSE_ABANDON: u32 = 1;

@@ -171,6 +171,7 @@ impl Log {
         options: &AppendOptions,
     ) -> Result<AppendResult> {
         self.check_open()?;
+        self.check_owned()?;
         if options.origin != Origin::Client {
             return Err(Error::invalid_argument(
                 "another origin than a client brings ready batches, not records",
@@ -226,6 +227,7 @@ impl Log {
     /// cause lists them ([`Error::record_errors`]).
     pub fn append_batches(&self, bytes: &[u8], options: &AppendOptions) -> Result<AppendResult> {
         self.check_open()?;
+        self.check_owned()?;
         self.check_expected_end(self.end_offset(), options)?;
         let config = self.config();
         let (origin, epoch) = (options.origin, options.leader_epoch);
@@ -542,6 +544,7 @@ impl Log {
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.health().check()?;
         match &writer.broken {
             None => Ok(()),

@@ -9,8 +9,12 @@ use crate::error::Result;
 impl Log {
     /// Brings everything into the files that a load reads, and makes it durable: the indexes of the active segment, the
     /// log, a producer snapshot at its end; nothing is left that a load would remove. Later calls answer CLOSED. When this
-    /// fails the log is closed all the same, and its next load recovers.
+    /// fails the log is closed all the same, and its next load recovers. Of a log that another process owns nothing is written.
     pub fn close(&self) -> Result<()> {
+        if self.follower.is_some() {
+            self.abandon();
+            return Ok(());
+        }
         let prepared = {
             let mut writer = self.lock_writer();
             if self.state.load(Ordering::SeqCst) != OPEN {

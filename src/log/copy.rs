@@ -29,6 +29,7 @@ impl Log {
         latest: LeaderEpoch,
     ) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         if let Some((id, first)) = self.open_transaction() {
             return Err(Error::new(
                 ErrorKind::InvalidTxnState,

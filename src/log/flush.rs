@@ -36,6 +36,7 @@ impl Log {
     /// Makes everything durable that is in the log now.
     pub fn flush(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.flush_appended(self.end_offset())
     }
 
@@ -44,12 +45,14 @@ impl Log {
     /// unknown then.
     pub fn flush_to(&self, upto: Offset) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.flush_below(upto, Reach::Exactly)
     }
 
     /// Makes everything durable if the last flush that found something was `flush.ms` ago: the task `kafka-log-flusher`.
     pub fn flush_if_due(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         let last = self.last_flush.load(Ordering::SeqCst);
         if self.clock.now().0.saturating_sub(last) < self.config().flush_ms {
             return Ok(());

@@ -37,6 +37,13 @@ impl Log {
         })
     }
 
+    /// Lets every call answer that the log is gone; what runs under its locks ends first.
+    pub fn mark_deleted(&self) {
+        if let Ok(frozen) = self.freeze() {
+            frozen.mark_deleted();
+        }
+    }
+
     /// Takes the append lock, once the log is not frozen.
     pub(super) fn unfrozen_writer(&self) -> MutexGuard<'_, Writer> {
         let mut writer = self.writer.lock();

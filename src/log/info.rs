@@ -97,6 +97,7 @@ impl Log {
     pub fn expire_producers(&self) -> Result<usize> {
         let mut writer = self.lock_writer();
         self.check_open()?;
+        self.check_owned()?;
         let now = self.clock.now();
         Ok(writer.producers.expire(now))
     }

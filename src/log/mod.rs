@@ -10,6 +10,7 @@
 //! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-10.
 
 mod append;
+mod catch_up;
 mod close;
 mod committed;
 mod copy;
@@ -59,12 +60,13 @@ use crate::types::{Offset, TopicPartition};
 pub use append::{
     AppendOptions, AppendResult, LeaderEpochRule, ProducerStamp, TxnMarker, WriteDurability,
 };
+pub use catch_up::CopyStep;
 pub use counters::LogCounts;
 pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
 pub(crate) use events::EventListener;
 pub use events::{Event, EventKind};
-pub use follow::CopyStep;
+pub use follow::{Refreshed, Stored};
 pub use freeze::Frozen;
 pub use health::DirHealth;
 pub use info::LogInfo;
@@ -84,6 +86,8 @@ pub use watermark::HighWatermark;
 use counters::LogCounters;
 use end::PublishedEnd;
 use epoch_file::EpochFile;
+use follow::Follower;
+use load::Loaded;
 use lock_order::{Level, Locked};
 use producer_log::ProducerLog;
 use retired::Retired;
@@ -130,6 +134,8 @@ pub struct Log {
     flush: Mutex<()>,
     retired: Mutex<Retired>,
     counters: LogCounters,
+    /// If another process owns it.
+    follower: Option<Box<Follower>>,
 }
 
 /// Where a log lives now: it may move (manager.md 9).
@@ -169,13 +175,53 @@ const DELETED: u8 = 2;
 impl Log {
     /// Opens the log of a directory, which exists, with everything that loading has to put in order.
     pub fn open(place: LogPlace, options: &LoadOptions) -> Result<(Self, LoadNotes)> {
-        let dir: Arc<Path> = place.dir.into();
-        let loaded = load::load(&place.fs, &*place.clock, &dir, options)?;
+        let dir: Arc<Path> = place.dir.as_path().into();
+        let mut loaded = load::load(&place.fs, &*place.clock, &dir, options)?;
+        let notes = std::mem::take(&mut loaded.notes);
+        Ok((Self::of_loaded(place, options, loaded), notes))
+    }
+
+    /// A log as loading left it.
+    fn of_loaded(place: LogPlace, options: &LoadOptions, loaded: Loaded) -> Self {
+        let opened_at = place.clock.now().0;
+        let (start, recovery_point) = (loaded.log_start, loaded.recovery_point);
+        let topic_id = loaded.topic_id;
+        let (segments, writer) = Self::writer_of(options, loaded);
         let end = LogEnd {
-            offset: loaded.end,
-            segment_base: loaded.writer.segment().base_offset(),
-            position: loaded.writer.segment().size_bytes(),
+            offset: writer.end,
+            segment_base: writer.active.segment().base_offset(),
+            position: writer.active.segment().size_bytes(),
         };
+        let watermarks = watermark::of(&writer.producers, writer.high_watermark, start);
+        Self {
+            partition: place.partition,
+            home: ArcSwap::from_pointee(Home {
+                dir: place.dir.into(),
+                health: place.health,
+            }),
+            fs: place.fs,
+            clock: place.clock,
+            config: ArcSwap::new(Arc::clone(&options.config)),
+            segments: ArcSwap::from_pointee(segments),
+            end: PublishedEnd::new(end, watermarks),
+            cuts: AtomicU64::new(0),
+            start: AtomicI64::new(start.0),
+            recovery_point: AtomicI64::new(recovery_point.0),
+            last_flush: AtomicI64::new(opened_at),
+            state: AtomicU8::new(OPEN),
+            topic_id: Mutex::new(topic_id),
+            writer: Mutex::new(writer),
+            is_frozen: AtomicBool::new(false),
+            thawed: Condvar::new(),
+            flush: Mutex::new(()),
+            retired: Mutex::new(Retired::default()),
+            counters: LogCounters::default(),
+            follower: None,
+        }
+    }
+
+    /// What loading left, for who appends next.
+    fn writer_of(options: &LoadOptions, loaded: Loaded) -> (SegmentList, Writer) {
         let (high_watermark, is_watermark_manual) = match options.high_watermark {
             HighWatermark::FollowsEnd => (loaded.end, false),
             HighWatermark::SetByCaller(at) => {
@@ -183,19 +229,12 @@ impl Log {
                 (watermark::clamped(at, loaded.log_start, loaded.end), true)
             }
         };
-        let mut producers = loaded.producers;
-        producers
-            .producers_mut()
-            .transactions
-            .on_high_watermark(high_watermark);
-        let watermarks = watermark::of(&producers, high_watermark, loaded.log_start);
-        let opened_at = place.clock.now().0;
-        let writer = Writer {
+        let mut writer = Writer {
             active: loaded.writer,
             end: loaded.end,
             high_watermark,
             is_watermark_manual,
-            producers,
+            producers: loaded.producers,
             epochs: loaded.epochs,
             roll_jitter_ms: roll::draw_jitter_ms(&options.config),
             broken: None,
@@ -203,31 +242,8 @@ impl Log {
             pending_roll: PendingRoll::None,
             unsynced_cut: false,
         };
-        let log = Self {
-            partition: place.partition,
-            home: ArcSwap::from_pointee(Home {
-                dir,
-                health: place.health,
-            }),
-            fs: place.fs,
-            clock: place.clock,
-            config: ArcSwap::new(Arc::clone(&options.config)),
-            segments: ArcSwap::from_pointee(loaded.segments),
-            end: PublishedEnd::new(end, watermarks),
-            cuts: AtomicU64::new(0),
-            start: AtomicI64::new(loaded.log_start.0),
-            recovery_point: AtomicI64::new(loaded.recovery_point.0),
-            last_flush: AtomicI64::new(opened_at),
-            state: AtomicU8::new(OPEN),
-            topic_id: Mutex::new(loaded.topic_id),
-            writer: Mutex::new(writer),
-            is_frozen: AtomicBool::new(false),
-            thawed: Condvar::new(),
-            flush: Mutex::new(()),
-            retired: Mutex::new(Retired::default()),
-            counters: LogCounters::default(),
-        };
-        Ok((log, loaded.notes))
+        writer.settle_at(high_watermark);
+        (loaded.segments, writer)
     }
 
     /// Its topic and partition.
@@ -300,6 +316,9 @@ impl Log {
         self.check_open()?;
         self.health().check()?;
         let mut known = self.topic_id.lock();
+        if *known != Some(id) {
+            self.check_owned()?;
+        }
         match *known {
             Some(own) if own == id => Ok(()),
             Some(own) => Err(Error::new(

@@ -164,6 +164,8 @@ impl Log {
 
     /// The first step of taking what has expired: the log starts behind it. Whether there is anything to take.
     pub fn begin_retention(&self) -> Result<bool> {
+        self.check_open()?;
+        self.check_owned()?;
         let expired = self.expired()?;
         if expired.segments == 0 {
             return Ok(false);

@@ -53,6 +53,7 @@ impl Log {
     /// As [`Self::remove_retired`], as if it were `now`.
     pub fn remove_retired_by(&self, now: TimestampMs) -> Result<Option<TimestampMs>> {
         self.check_open()?;
+        self.check_owned()?;
         self.health().check()?;
         loop {
             let base = {

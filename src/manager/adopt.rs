@@ -37,6 +37,8 @@ impl Manager {
     /// fails before the copy takes its place, and the other's log may be closed then.
     pub fn adopt(&self, from: &Manager, partition: &TopicPartition) -> Result<Adopted> {
         self.check_open()?;
+        self.check_owned()?;
+        from.check_owned()?;
         let old = self.log(partition).map_err(|e| match e.kind() {
             ErrorKind::UnknownTopicOrPartition => {
                 e.context("its topic must be created in the broker first")

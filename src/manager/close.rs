@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::Manager;
 use super::checkpoints::{Limit, Served};
 use super::dirs::LogDir;
+use super::{Access, Manager};
 use crate::error::Result;
 use crate::format::marker;
 use crate::io::OpenMode;
@@ -18,13 +18,18 @@ use crate::types::TopicPartition;
 
 impl Manager {
     /// Closes every log, writes checkpoints and markers, and gives the directories back. The first failure is answered;
-    /// the rest is closed all the same, and what failed is recovered by the next open. Closing twice does nothing.
+    /// the rest is closed all the same, and what failed is recovered by the next open. Closing twice does nothing. A manager
+    /// that only reads writes nothing.
     pub fn close(&self) -> Result<()> {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
         self.stats.end_events();
         let _none_is_loaded_now = self.retrying.lock();
+        if self.access() == Access::ReadOnly {
+            self.abandon();
+            return Ok(());
+        }
         let _none_is_swapped_now = self.swapping.write();
         let mut logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
             .into_values()
@@ -156,6 +161,7 @@ impl Manager {
     /// Writes the checkpoints of every directory now.
     pub fn checkpoint(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.dirs
             .iter()
             .filter(|dir| dir.is_online())

@@ -46,6 +46,7 @@ impl Manager {
             Err(e) if e.kind() == ErrorKind::UnknownTopicOrPartition => {}
             Err(e) => return Err(e),
         }
+        self.check_owned()?;
         // Held while the log is made: two callers must not make it twice, nor may it be made behind a close.
         let mut logs = self.logs.write();
         self.check_open()?;

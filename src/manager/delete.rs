@@ -44,6 +44,7 @@ impl Manager {
     /// the default `file.delete.delay.ms`, or by the manager that opens the directory next.
     pub fn delete_log(&self, partition: &TopicPartition) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         // It does not move meanwhile.
         let _none_is_swapped_now = self.swapping.read();
         let log = self.log(partition)?;
@@ -97,6 +98,7 @@ impl Manager {
     /// removed is left to the next opening; the first such failure is answered, the others go.
     pub fn remove_deleted(&self) -> Result<Option<TimestampMs>> {
         self.check_open()?;
+        self.check_owned()?;
         let delay_ms = self.config().default_log_config().file_delete_delay_ms;
         let now = self.clock.now();
         let mut first = Ok(());

@@ -23,6 +23,7 @@ impl Manager {
         let _one_at_a_time = self.reconfiguring.lock();
         let _not_behind_a_close = self.swapping.read();
         self.check_open()?;
+        self.check_owned()?;
         if node_id < 0 || cluster_id.is_empty() {
             return Err(Error::invalid_argument(format!(
                 "cluster.id {cluster_id:?} and node.id {node_id}: a cluster has a name, a node a number of at least 0"

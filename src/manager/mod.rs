@@ -5,7 +5,8 @@
 //! is left alone.
 //!
 //! Promises: a directory is owned by one manager at a time, in this process and across processes; the clean-shutdown
-//! marker stands only over directories whose every log was closed in order. Implements manager.md 1-3 and 10.
+//! marker stands only over directories whose every log was closed in order. A manager that only reads owns nothing and writes
+//! nothing. Implements manager.md 1-3 and 10.
 //!
 //! Directories that are marked `-stray` are left as they are.
 
@@ -15,6 +16,7 @@ mod close;
 mod create;
 mod delete;
 mod dirs;
+mod follow;
 mod loading;
 mod meta;
 mod move_intent;
@@ -22,6 +24,7 @@ mod moving;
 mod open;
 mod opening;
 mod placement;
+mod planning;
 mod progress;
 mod reconfigure;
 mod resolve;
@@ -51,6 +54,8 @@ pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;
 pub use dirs::MissingDir;
+pub use follow::Access;
+use follow::Following;
 pub use opening::{DirOpening, LogOpening, OpenProgress};
 pub use retain::{Pass, Retained};
 use stats::Stats;
@@ -65,6 +70,8 @@ pub struct ManagerOptions {
     pub dirs: Vec<PathBuf>,
     /// What to do about a directory that does not exist.
     pub missing_dir: MissingDir,
+    /// Whose they are.
+    pub access: Access,
     /// The configuration.
     pub config: Arc<Resolved>,
     /// The file system that they are on.
@@ -98,6 +105,7 @@ impl ManagerOptions {
         Self {
             dirs,
             missing_dir: MissingDir::Refuse,
+            access: Access::Own,
             config,
             fs: Arc::new(RealFs),
             clock: Arc::new(SystemClock),
@@ -113,6 +121,8 @@ impl ManagerOptions {
 #[derive(Debug)]
 pub struct Manager {
     fs: Arc<dyn FileSystem>,
+    /// If it only reads.
+    following: Option<Following>,
     clock: Arc<dyn Clock>,
     config: ArcSwap<Resolved>,
     /// Held while the configuration is changed.
@@ -269,6 +279,7 @@ impl Manager {
     /// Makes every log durable. The first failure is answered; the other logs are flushed all the same.
     pub fn flush_all(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         let mut first = Ok(());
         for log in self.logs() {
             let flushed = log.flush();

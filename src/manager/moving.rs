@@ -38,6 +38,7 @@ impl Manager {
     ) -> Result<()> {
         self.check_open()?;
         log.check_open()?;
+        self.check_owned()?;
         let to = self.dir_named(to)?;
         to.health.check()?;
         let partition = log.partition();

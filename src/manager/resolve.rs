@@ -18,6 +18,7 @@ impl Manager {
     pub fn resolve(&self, partition: &TopicPartition, dir: &Path) -> Result<()> {
         let _none_is_loaded_now = self.retrying.lock();
         self.check_open()?;
+        self.check_owned()?;
         let home = self.dir_named(dir)?;
         home.health.check()?;
         let copies: Vec<_> = self
@@ -66,6 +67,7 @@ impl Manager {
         let _none_is_loaded_now = self.retrying.lock();
         let _none_is_swapped_now = self.swapping.write();
         self.check_open()?;
+        self.check_owned()?;
         let refuse = |why: &str| {
             Err(Error::invalid_argument(format!(
                 "no copy of {partition} can take its place: {why}"

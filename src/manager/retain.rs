@@ -46,6 +46,9 @@ impl Manager {
     /// left alone. The first failure ends the pass.
     pub fn retain_all(&self, pass: Pass) -> Result<Vec<Retained>> {
         self.check_open()?;
+        if pass == Pass::Apply {
+            self.check_owned()?;
+        }
         let mut done = Vec::new();
         for log in self.logs() {
             if self.is_managed(&log) && !log.config().cleanup_policy.compact {

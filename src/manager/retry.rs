@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::loading::load_options;
-use super::{FailedLog, Manager, Role, health_of};
+use super::{Access, FailedLog, Manager, Role, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::exists;
 use crate::log::{LoadOptions, Log, LogPlace, Shutdown};
@@ -112,7 +112,10 @@ impl Manager {
                 self.high_watermarks,
             )
         };
-        Ok(Log::open(place, &options)?.0)
+        match self.access() {
+            Access::Own => Ok(Log::open(place, &options)?.0),
+            Access::ReadOnly => Ok(Log::follow(place, &options)?.0),
+        }
     }
 
     /// Puts a loaded log among the others. What its directory kept for it may vouch for more than was found, so it is
@@ -128,7 +131,7 @@ impl Manager {
             });
             before
         };
-        if let Some(dir) = self.dir_of(&log) {
+        if let Some(dir) = self.dir_of(&log).filter(|_| self.access() == Access::Own) {
             let mut here: Vec<&Arc<Log>> = logs.values().filter(|log| dir.holds(log)).collect();
             here.push(&log);
             if let Err(e) = self.write_checkpoints(dir, &here) {

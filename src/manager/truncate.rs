@@ -65,6 +65,7 @@ impl Manager {
         // A log that moves meanwhile would leave its offsets in another directory.
         let _none_is_swapped_now = self.swapping.read();
         self.check_open()?;
+        self.check_owned()?;
         log.check_open()?;
         let Some(dir) = self.dir_of(log) else {
             return Err(Error::new(

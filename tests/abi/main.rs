@@ -19,6 +19,7 @@ mod maintenance;
 mod moves;
 #[cfg(feature = "test-hooks")]
 mod panics;
+mod read_only;
 mod telling;
 mod threads;
 mod transactions;

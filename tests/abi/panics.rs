@@ -117,6 +117,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_config_describe" => klog_config_describe(0, null_mut(), 0, null_mut(), e),
         "klog_config_close" => klog_config_close(c),
         "klog_manager_open" => klog_manager_open(null(), &raw mut m, e),
+        "klog_manager_refresh" => klog_manager_refresh(owner, t, e),
         "klog_manager_get_info" => klog_manager_get_info(owner, &raw mut info, e),
         "klog_manager_report" => klog_manager_report(owner, null_mut(), 0, null_mut(), e),
         "klog_manager_list" => klog_manager_list(owner, null_mut(), 0, null_mut(), e),

@@ -30,6 +30,7 @@ pub(super) fn body(data: &[u8]) {
     let manager = Manager::open(ManagerOptions {
         dirs: vec!["/data".into()],
         missing_dir: MissingDir::Refuse,
+        access: klog::manager::Access::Own,
         config,
         fs: Arc::new(disk),
         clock: Arc::new(ManualClock::new(NOW)),

@@ -26,6 +26,7 @@ mod clean_close;
 mod damaged;
 mod differential;
 mod dump_tool;
+mod followed;
 mod framings;
 mod killed;
 mod reads;

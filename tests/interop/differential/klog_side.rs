@@ -52,6 +52,7 @@ impl KlogSide {
         let manager = Manager::open(ManagerOptions {
             dirs: vec![dir.to_path_buf()],
             missing_dir: MissingDir::Refuse,
+            access: klog::manager::Access::Own,
             config: Arc::clone(&self.config),
             fs: Arc::new(RealFs),
             clock: Arc::clone(&self.clock) as Arc<dyn klog::io::Clock>,
