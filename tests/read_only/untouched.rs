@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use klog::error::{ErrorKind, Result};
@@ -134,6 +135,22 @@ fn of_manager<'c>(manager: &'c Manager, t: &'c Arc<Log>, owner: &'c Manager) -> 
         (
             "retain_all",
             Box::new(|| manager.retain_all(Pass::Apply).map(drop)),
+        ),
+        (
+            "move_log",
+            Box::new(|| manager.move_log(t, Path::new("/elsewhere"), || Ok(()))),
+        ),
+        (
+            "resolve",
+            Box::new(move || manager.resolve(partition, Path::new("/elsewhere"))),
+        ),
+        (
+            "promote_future",
+            Box::new(move || manager.promote_future(partition).map(drop)),
+        ),
+        (
+            "create_meta",
+            Box::new(|| manager.create_meta(Path::new("/elsewhere"), "c", 1, None)),
         ),
         (
             "delete_log",
