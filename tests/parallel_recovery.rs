@@ -169,11 +169,13 @@ fn several_threads_recover_what_one_does() {
 
 #[test]
 fn several_threads_recover_what_brokers_left() {
-    for name in ["kafka-4.4.0-crash", "kafka-4.4.0-torn", "kafka-4.4.0-mixed"] {
+    let mut recovered = 0;
+    for name in fixture::NAMES {
         let fixture = fixture::extract(name);
         let dir = fixture.dir.clone();
         let _ = fs::remove_file(dir.join(support::engine::CLEAN_MARKER));
         let _ = fs::remove_file(dir.join("recovery-point-offset-checkpoint"));
-        assert!(compare(&dir, name) > 5);
+        recovered += compare(&dir, name);
     }
+    assert!(recovered > 300, "{recovered}");
 }

@@ -138,8 +138,11 @@ fn look(
         if let Some(progress) = progress {
             progress.has_read(u64::from(header.size_bytes));
         }
-        let is_new_epoch = header.is_v2() && epoch != Some(header.leader_epoch);
-        if !is_new_epoch && !header.has_producer_id() {
+        if !header.is_v2() {
+            // Nothing follows from batches of old formats.
+            return Ok(());
+        }
+        if epoch == Some(header.leader_epoch) && !header.has_producer_id() {
             last = Some(*header);
             return Ok(());
         }
@@ -148,7 +151,7 @@ fn look(
         let control = control.map(|batch| Box::from(batch.bytes()));
         tell.send(Told::Batch(*header, control)).map_err(|_| gone())
     });
-    // The last batch says how far the state of the producers goes.
+    // The last batch that counts says how far the state of the producers goes.
     let is_wanted = last.is_none_or(|header| tell.send(Told::Batch(header, None)).is_ok());
     if is_wanted {
         let _ = tell.send(Told::Done(verified));
