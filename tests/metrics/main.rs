@@ -7,23 +7,28 @@
     reason = "a failure fails the test"
 )]
 
+#[path = "../support/mod.rs"]
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+mod exposition;
+mod progress;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use klog::config::ConfigSet;
-use klog::error::{ErrorKind, Result};
+use klog::error::ErrorKind;
 use klog::format::batch::stamp;
 use klog::format::builder::{BatchBuilder, BatchOptions};
 use klog::format::crc::crc32;
-use klog::io::{DirEntry, File, FileLock, FileSystem, ManualClock, OpenMode, RealFs, Stat};
+use klog::io::ManualClock;
 use klog::log::{AppendOptions, Log, Origin, TxnMarker};
-use klog::manager::{CreateOptions, DirOpening, Manager, ManagerOptions, OpenProgress, Pass};
+use klog::manager::{CreateOptions, Manager, ManagerOptions, Pass};
 use klog::service::metrics::{self, METRICS, MetricKind};
 use klog::types::{LeaderEpoch, ProducerId, TimestampMs, TopicPartition};
 
+use exposition::parse;
 use support::engine::{Home, NOW, append, batch, builder, fill, log, offsets, read, rec, t0};
 use support::tree;
 
@@ -404,129 +409,6 @@ fn directories_that_are_offline_or_cordoned_are_counted() {
     assert!(manager.close().is_err());
 }
 
-/// OpenMetrics text, taken apart again by its grammar; what breaks it is a failure.
-struct Exposition {
-    families: BTreeMap<String, Family>,
-    samples: BTreeMap<(String, Vec<(String, String)>), String>,
-}
-
-#[derive(Debug, Default)]
-struct Family {
-    kind: String,
-    unit: String,
-    help: String,
-}
-
-impl Exposition {
-    fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<&str> {
-        let labels = labels
-            .iter()
-            .map(|(label, content)| ((*label).to_owned(), (*content).to_owned()))
-            .collect();
-        self.samples
-            .get(&(name.to_owned(), labels))
-            .map(String::as_str)
-    }
-
-    fn has_label(&self, label: &str, content: &str) -> bool {
-        let mut all = self.samples.keys().flat_map(|(_, labels)| labels);
-        all.any(|(l, c)| l == label && c == content)
-    }
-}
-
-fn is_name(name: &str) -> bool {
-    let first = name.chars().next().unwrap_or('0');
-    (first.is_ascii_alphabetic() || first == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn parse(text: &str) -> Exposition {
-    let mut found = Exposition {
-        families: BTreeMap::new(),
-        samples: BTreeMap::new(),
-    };
-    let body = text.strip_suffix("# EOF\n").expect("it ends with # EOF");
-    let mut current = String::new();
-    for line in body.lines() {
-        if let Some(comment) = line.strip_prefix("# ") {
-            let [what, name, rest] =
-                <[&str; 3]>::try_from(comment.splitn(3, ' ').collect::<Vec<_>>())
-                    .unwrap_or_else(|_| panic!("{line}"));
-            assert!(is_name(name), "{line}");
-            if name != current {
-                assert!(
-                    !found.families.contains_key(name),
-                    "the family {name} is not in one piece"
-                );
-                name.clone_into(&mut current);
-                found.families.insert(current.clone(), Family::default());
-            }
-            let family = found.families.get_mut(name).unwrap();
-            let field = match what {
-                "TYPE" => &mut family.kind,
-                "UNIT" => &mut family.unit,
-                "HELP" => &mut family.help,
-                _ => panic!("{line}"),
-            };
-            assert!(field.is_empty() && !rest.is_empty(), "{line}");
-            rest.clone_into(field);
-            assert!(
-                family.unit.is_empty() || name.ends_with(&format!("_{}", family.unit)),
-                "{line}"
-            );
-            continue;
-        }
-        let (name, labels, value) = parse_sample(line);
-        let suffix = name
-            .strip_prefix(&current)
-            .unwrap_or_else(|| panic!("{line} stands in the family {current}"));
-        let family = &found.families[&current];
-        let allowed: &[&str] = match &*family.kind {
-            "gauge" => &[""],
-            "counter" => &["_total"],
-            "summary" => &["_count", "_sum"],
-            other => panic!("a type that is not used: {other}"),
-        };
-        assert!(allowed.contains(&suffix), "{line}");
-        assert!(!family.help.is_empty(), "{line}");
-        let before = found.samples.insert((name, labels), value);
-        assert!(before.is_none(), "twice: {line}");
-    }
-    found
-}
-
-/// `name{label="content",...} value`.
-fn parse_sample(line: &str) -> (String, Vec<(String, String)>, String) {
-    let name_end = line.find(['{', ' ']).unwrap();
-    let (name, mut rest) = line.split_at(name_end);
-    assert!(is_name(name), "{line}");
-    let mut labels = Vec::new();
-    while let Some(next) = rest.strip_prefix(['{', ',']) {
-        let (label, content) = next.split_once("=\"").unwrap();
-        assert!(is_name(label), "{line}");
-        let mut text = String::new();
-        let mut chars = content.char_indices();
-        let end = loop {
-            match chars.next().unwrap() {
-                (at, '"') => break at,
-                (_, '\\') => text.push(match chars.next().unwrap().1 {
-                    'n' => '\n',
-                    c @ ('\\' | '"') => c,
-                    c => panic!("\\{c} in {line}"),
-                }),
-                (_, c) => text.push(c),
-            }
-        };
-        labels.push((label.to_owned(), text));
-        rest = &content[end + 1..];
-    }
-    let names: BTreeSet<&String> = labels.iter().map(|(label, _)| label).collect();
-    assert_eq!(names.len(), labels.len(), "{line}");
-    let value = rest.trim_start_matches('}').strip_prefix(' ').unwrap();
-    assert!(value.parse::<f64>().is_ok(), "{line}");
-    (name.to_owned(), labels, value.to_owned())
-}
-
 #[test]
 fn the_text_is_openmetrics_and_says_what_the_values_say() {
     let home = Home::new().set("retention.ms", -1);
@@ -593,153 +475,4 @@ fn the_text_is_openmetrics_and_says_what_the_values_say() {
         assert_eq!(text.value(name, &[]), Some(expected), "{name}");
     }
     manager.close().unwrap();
-}
-
-type Look = dyn Fn() + Send + Sync;
-
-/// The real file system, and a look at something whenever a file gets its name.
-struct Spy(Box<Look>);
-
-impl std::fmt::Debug for Spy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Spy")
-    }
-}
-
-impl FileSystem for Spy {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        RealFs.open(path, mode)
-    }
-    fn create_dir(&self, path: &Path) -> Result<()> {
-        RealFs.create_dir(path)
-    }
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        RealFs.list(dir)
-    }
-    fn stat(&self, path: &Path) -> Result<Stat> {
-        RealFs.stat(path)
-    }
-    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
-        RealFs.canonicalize(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        (self.0)();
-        RealFs.rename(from, to)
-    }
-    fn remove_file(&self, path: &Path) -> Result<()> {
-        RealFs.remove_file(path)
-    }
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        RealFs.remove_dir(path)
-    }
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        RealFs.sync_dir(dir)
-    }
-    fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()> {
-        RealFs.set_modified(path, time)
-    }
-    fn lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        RealFs.lock(path)
-    }
-}
-
-/// Opens as after a crash; what could be seen of the opening meanwhile, and when it was done.
-fn watched_open(home: &Home) -> (Vec<DirOpening>, DirOpening) {
-    let progress = Arc::new(OpenProgress::default());
-    let seen: Arc<Mutex<Vec<DirOpening>>> = Arc::default();
-    let look = {
-        let (progress, seen) = (Arc::clone(&progress), Arc::clone(&seen));
-        move || seen.lock().unwrap().extend(progress.dirs())
-    };
-    let manager = Manager::open(ManagerOptions {
-        fs: Arc::new(Spy(Box::new(look))),
-        clock: Arc::new(ManualClock::new(TimestampMs(NOW))),
-        recovery_threads: Some(1),
-        progress: Some(Arc::clone(&progress)),
-        ..ManagerOptions::new(vec![home.dir.clone()], home.config())
-    })
-    .unwrap();
-    let done = progress.dirs().remove(0);
-    manager.abandon();
-    let seen = std::mem::take(&mut *seen.lock().unwrap());
-    (seen, done)
-}
-
-#[test]
-fn the_progress_of_a_recovery_is_seen_while_it_lasts() {
-    let home = Home::new();
-    let manager = home.open();
-    for name in ["t-0", "t-1", "t-2"] {
-        let log = log(&manager, name);
-        for _ in 0..4 {
-            fill(&log, 10);
-            log.roll().unwrap();
-        }
-        fill(&log, 1);
-    }
-    let bytes: u64 = manager.logs().iter().map(|log| log.size_bytes()).sum();
-    manager.abandon();
-    let (seen, done) = watched_open(&home);
-    assert!(seen.len() > 6, "{}", seen.len());
-    let left: BTreeSet<u64> = seen.iter().map(|dir| dir.logs_left).collect();
-    assert!(left.is_superset(&BTreeSet::from([1, 2, 3])), "{left:?}");
-    for dir in &seen {
-        assert_eq!((&dir.path, dir.logs_total), (&home.dir, 3));
-        assert!(dir.bytes_done <= dir.bytes_total && dir.bytes_total <= bytes);
-        assert!(dir.at_work.len() <= 1);
-        let sums = dir.at_work.iter().fold((0, 0), |(segments, left), log| {
-            (
-                segments + log.segments_left,
-                left + log.bytes_total - log.bytes_done,
-            )
-        });
-        assert_eq!(
-            sums,
-            (dir.segments_left, dir.bytes_total - dir.bytes_done),
-            "what is left is that of the logs at work"
-        );
-    }
-    // Each log counts its segments down to one that is left when the last one but one is told of.
-    for number in 0..3 {
-        let of_log: Vec<u64> = seen
-            .iter()
-            .flat_map(|dir| &dir.at_work)
-            .filter(|log| log.partition == TopicPartition::new("t", number))
-            .map(|log| log.segments_left)
-            .collect();
-        assert!(of_log.is_sorted_by(|a, b| a >= b), "{of_log:?}");
-        assert!(
-            BTreeSet::from_iter(of_log.clone()).is_superset(&BTreeSet::from([1, 2, 3])),
-            "{of_log:?}"
-        );
-    }
-    let half = seen
-        .iter()
-        .filter(|dir| dir.bytes_done > 0 && dir.bytes_done < bytes)
-        .count();
-    assert!(half >= 6, "only {half} looks between begin and end");
-    assert_eq!((done.logs_left, done.segments_left), (0, 0));
-    assert_eq!((done.bytes_done, done.bytes_total), (bytes, bytes));
-    assert!(done.at_work.is_empty());
-}
-
-#[test]
-fn after_a_clean_stop_there_is_nothing_to_read_again() {
-    let home = Home::new();
-    let manager = home.open();
-    append(&t0(&manager), &[rec(NOW, "k", "v")]);
-    manager.close().unwrap();
-    let (_, done) = watched_open(&home);
-    assert_eq!(
-        (done.logs_total, done.logs_left, done.bytes_total),
-        (1, 0, 0)
-    );
-    // One index that is missing: that segment is.
-    let manager = home.open();
-    t0(&manager).roll().unwrap();
-    manager.close().unwrap();
-    home.remove("0.index");
-    let (_, done) = watched_open(&home);
-    assert_eq!(done.bytes_total, 70);
-    assert_eq!(done.bytes_done, 70);
 }
