@@ -268,3 +268,25 @@ fn both_programs_are_clean_under_the_address_and_undefined_sanitizers() {
         run(Command::new(program).arg(data_dir(scratch.path(), &format!("{name}-data"))));
     }
 }
+
+/// The scenarios that every binding runs, from C: what Kafka 4.4.0 answered (tests/scenarios/README.md).
+#[test]
+fn scenarios_get_the_answers_that_kafka_gave() {
+    let scratch = scratch();
+    let source = "tests/c/scenarios.c";
+    let program = compile(scratch.path(), source, "scenarios", &Linking::Shared, &[]);
+    let mut scenarios: Vec<PathBuf> = std::fs::read_dir(format!("{ROOT}/tests/scenarios"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "scn"))
+        .collect();
+    scenarios.sort();
+    assert!(scenarios.len() >= 5, "{scenarios:?}");
+    for scenario in scenarios {
+        let name = scenario.file_stem().unwrap().to_string_lossy().into_owned();
+        let dir = data_dir(scratch.path(), &name);
+        let told = run(Command::new(&program).arg(&scenario).arg(dir));
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.ends_with(" steps, 0 wrong\n"), "{name}: {told}");
+    }
+}
