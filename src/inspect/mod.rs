@@ -8,7 +8,7 @@ mod dump;
 mod list;
 mod state_lines;
 
-pub use dump::{DumpOptions, dump};
+pub use dump::{DumpOptions, dump, log_text};
 pub use list::{LogLine, list_logs};
 pub use state_lines::{aborted_lines, producer_lines, stable_line, time_line};
 
