@@ -11,6 +11,7 @@
 mod support;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use klog::cleaner::examine::{Active, examine};
@@ -23,9 +24,11 @@ use klog::io::RealFs;
 use klog::log::Log;
 use klog::types::{Offset, TimestampMs};
 
+use support::canonical::Text;
 use support::cleaned::{Case, Pass, cases, without_sizes};
+use support::command::Run;
 use support::engine::{Home, segments};
-use support::fixture;
+use support::{command, fixture, tree};
 
 /// The clock of the loads, and the time of a segment that is rolled.
 const LOADED_AT: i64 = 1_767_225_600_000;
@@ -195,4 +198,106 @@ fn line_of(cleaned: &Cleaned) -> String {
         stats.written_bytes,
         stats.dropped_no_key
     )
+}
+
+/// Pass by pass through the command, which opens and closes the directory each time.
+#[test]
+fn the_command_cleans_as_kafka_does() {
+    let mut problems = Vec::new();
+    for case in &cases() {
+        if let Err(problem) = compare_command(case) {
+            problems.push(format!("{} {}: {problem}", case.partition, case.letter));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn compare_command(case: &Case) -> Result<(), String> {
+    let fixture = fixture::extract("kafka-4.4.0-mixed");
+    for (i, pass) in case.passes.iter().enumerate() {
+        let rolls = case.rolls() && i == 0;
+        let before = tree::content(&fixture.dir);
+        let dry = run_pass(&fixture.dir, case, pass, rolls, &["--dry-run"]);
+        assert_eq!(
+            tree::differences(&before, &tree::content(&fixture.dir)),
+            [""; 0],
+            "a dry run changed something"
+        );
+        let wet = run_pass(&fixture.dir, case, pass, rolls, &[]);
+        assert_eq!(
+            (dry.code, wet.code),
+            (0, 0),
+            "{} {}",
+            dry.stderr,
+            wet.stderr
+        );
+        assert_eq!(dry.stdout, wet.stdout, "what a dry run says comes true");
+        let is_exact = case.partition == "mix-keyed-0";
+        let line = |text: &str| -> Option<String> {
+            if is_exact {
+                Some(text.trim().to_owned())
+            } else {
+                without_sizes(text.trim())
+            }
+        };
+        if line(&wet.stdout) != line(&pass.cleaned) {
+            return Err(format!(
+                "pass {i}: expected {}, found {}",
+                pass.cleaned, wet.stdout
+            ));
+        }
+    }
+    let text = Text::parse(&command::dump(&fixture.dir));
+    let found = text.log(&case.partition).0.iter().map(String::as_str);
+    let expected = case.text.iter().map(String::as_str);
+    let kept = |line: &&str| {
+        let word = line.split(' ').next().unwrap_or_default();
+        ["seg", "batch", "rec", "ctl", "epoch"].contains(&word)
+    };
+    let is_exact = case.partition == "mix-keyed-0";
+    let normal = |line: &str| {
+        let line = line.split(" mtime=").next().unwrap_or(line);
+        if is_exact {
+            Some(line.to_owned())
+        } else {
+            without_sizes(line)
+        }
+    };
+    let lines = |of: Vec<&str>| {
+        of.into_iter()
+            .filter_map(normal)
+            .map(|l| l + "\n")
+            .collect::<String>()
+    };
+    let (expected, found) = (
+        lines(expected.filter(kept).collect()),
+        lines(found.filter(kept).collect()),
+    );
+    if expected == found {
+        Ok(())
+    } else {
+        Err(difference(&expected, &found))
+    }
+}
+
+fn run_pass(dir: &Path, case: &Case, pass: &Pass, rolls: bool, more: &[&str]) -> Run {
+    let mut args: Vec<String> = vec![
+        "clean".to_owned(),
+        dir.display().to_string(),
+        case.partition.clone(),
+        format!("--first-dirty-offset={}", pass.number("first_dirty")),
+        format!("--now-ms={}", pass.number("now")),
+        format!("--map-bytes={}", pass.number("map_bytes")),
+        "--config".to_owned(),
+        format!(
+            "log.cleaner.io.buffer.load.factor={}",
+            case.get("load_factor")
+        ),
+    ];
+    for (key, value) in case.config() {
+        args.extend(["--config".to_owned(), format!("{key}={value}")]);
+    }
+    args.extend(rolls.then(|| "--roll".to_owned()));
+    args.extend(more.iter().map(|&arg| arg.to_owned()));
+    command::klog(args)
 }

@@ -55,6 +55,29 @@ impl States {
         matches!(self.0.get(partition), Some(State::Paused(_)))
     }
 
+    /// Whether work on a log was asked to end, and has not yet.
+    #[must_use]
+    pub fn is_aborted(&self, partition: &TopicPartition) -> bool {
+        matches!(self.0.get(partition), Some(State::Aborted(_)))
+    }
+
+    /// Whether there is work on any log.
+    #[must_use]
+    pub fn any_runs(&self) -> bool {
+        self.0
+            .values()
+            .any(|state| matches!(state, State::InProgress(_) | State::Aborted(_)))
+    }
+
+    /// Asks all work to end.
+    pub fn abort_all(&self) {
+        for state in self.0.values() {
+            if let State::InProgress(watch) = state {
+                watch.abort();
+            }
+        }
+    }
+
     /// The pass that runs on a log.
     #[must_use]
     pub fn running(&self, partition: &TopicPartition) -> Option<Arc<Watch>> {

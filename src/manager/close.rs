@@ -24,6 +24,7 @@ impl Manager {
             return Ok(());
         }
         let _none_is_loaded_now = self.retrying.lock();
+        self.abort_all_cleaning();
         let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
             .into_values()
             .collect();
@@ -52,6 +53,7 @@ impl Manager {
     /// Gives the directories back without writing anything: what a crash of the process would leave.
     pub fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        self.abort_all_cleaning();
         for log in std::mem::take(&mut *self.logs.write()).into_values() {
             log.abandon();
         }

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::marked_dir_name;
 use crate::format::uuid::Uuid;
 use crate::io::FileSystem;
-use crate::log::DirHealth;
+use crate::log::{DirHealth, Log};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// The suffix of a directory that waits for its removal.
@@ -52,12 +52,22 @@ impl Manager {
             ));
         };
         dir.health.check()?;
+        self.without_cleaning(partition, || {
+            self.remove_cleaner_offset(&log)?;
+            self.delete_now(partition, &log, dir)
+        })?;
+        self.forget_uncleanable(partition);
+        self.checkpoint_dir(dir)
+    }
+
+    /// Deletes a log that is not cleaned meanwhile.
+    fn delete_now(&self, partition: &TopicPartition, log: &Arc<Log>, dir: &LogDir) -> Result<()> {
         {
             // Held from here to the new name: who makes the log anew must not find the old directory.
             let mut logs = self.logs.write();
             if !logs
                 .get(partition)
-                .is_some_and(|known| Arc::ptr_eq(known, &log))
+                .is_some_and(|known| Arc::ptr_eq(known, log))
             {
                 return Err(Error::new(
                     ErrorKind::UnknownTopicOrPartition,
@@ -81,7 +91,7 @@ impl Manager {
             })?;
             self.deletions.lock().push(path, self.clock.now(), dir);
         }
-        self.checkpoint_dir(dir)
+        Ok(())
     }
 
     /// Removes the directories whose time has come: the task `kafka-delete-logs`. When the next one is due. What cannot be

@@ -11,6 +11,9 @@
 
 mod adopt;
 mod checkpoints;
+mod clean;
+mod cleaner_offsets;
+mod cleaning;
 mod close;
 mod create;
 mod delete;
@@ -37,6 +40,8 @@ use crate::log::{DirHealth, Finding, Log};
 use crate::types::TopicPartition;
 
 pub use adopt::Adopted;
+pub use clean::{CleanOptions, CleanedLog, Roll, total};
+use cleaning::Cleaning;
 pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;
@@ -114,6 +119,7 @@ pub struct Manager {
     made: Mutex<BTreeSet<TopicPartition>>,
     deletions: Mutex<Deletions>,
     schedule: Mutex<Schedule>,
+    cleaning: Cleaning,
 }
 
 /// A log that could not be opened; its directory is as it was.

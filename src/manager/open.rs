@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use super::checkpoints::Checkpoints;
+use super::cleaning::Cleaning;
 use super::delete::Deletions;
 use super::dirs::{LogDir, ensure_any_online, open_dirs};
 use super::progress::{DirProgress, LogProgress};
@@ -85,6 +86,7 @@ impl Manager {
         }
         let schedule = Schedule::new(&options.config.broker, options.clock.now());
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
+        let cleaning = Cleaning::new(&options.config.broker, &options.clock);
         let opened = Self {
             fs: options.fs,
             clock: options.clock,
@@ -102,6 +104,7 @@ impl Manager {
             made: Mutex::default(),
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
+            cleaning,
         };
         opened.lower_checkpoints(&says_too_much)?;
         Ok(opened)
