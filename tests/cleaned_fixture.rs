@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use klog::cleaner::examine::{Active, examine};
+use klog::cleaner::filter::Fate;
 use klog::cleaner::pass::{PassOptions, Surroundings, clean};
 use klog::cleaner::stats::Cleaned;
 use klog::cleaner::watch::Watch;
@@ -193,10 +194,10 @@ fn line_of(cleaned: &Cleaned) -> String {
         "cleaned end={} read={} written={} bytes_read={} bytes_written={} invalid={}",
         cleaned.end,
         stats.read_records,
-        stats.kept_records,
+        stats.kept_records(),
         stats.read_bytes,
         stats.written_bytes,
-        stats.dropped_no_key
+        stats.records(Fate::DropNoKey)
     )
 }
 

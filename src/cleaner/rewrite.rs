@@ -6,7 +6,7 @@
 
 use super::filter::{self, BatchRule, Fate, Kept, Outcome, RecordFacts, Retention};
 use super::offset_map::OffsetMap;
-use super::stats::Stats;
+use super::stats::{BatchFate, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::builder::{BatchBuilder, BatchOptions};
@@ -72,6 +72,7 @@ impl Rewriter {
             decided.starts_horizon,
             decided.new_horizon,
         );
+        stats.count_batch(BatchFate::of(outcome, decided.retention));
         let bytes = match outcome {
             Outcome::Nothing => return Ok(None),
             Outcome::Verbatim => batch.bytes(),

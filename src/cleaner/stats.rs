@@ -2,8 +2,52 @@
 
 use std::ops::AddAssign;
 
-use super::filter::Fate;
+use super::filter::{Fate, Outcome, Retention};
 use crate::types::Offset;
+
+/// What was written in place of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchFate {
+    /// Nothing, and its records were not looked at.
+    DeletedUnread,
+    /// Nothing: none of its records stays.
+    Deleted,
+    /// A batch without records, for its producer.
+    EmptyForProducer,
+    /// A batch without records, as the last one below the high watermark.
+    EmptyAtHighWatermark,
+    /// Its own bytes.
+    Verbatim,
+    /// A new batch.
+    Rewritten,
+    /// A new batch that has a delete horizon.
+    RewrittenWithHorizon,
+}
+
+impl BatchFate {
+    /// Every fate, in the order of their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::DeletedUnread,
+        Self::Deleted,
+        Self::EmptyForProducer,
+        Self::EmptyAtHighWatermark,
+        Self::Verbatim,
+        Self::Rewritten,
+        Self::RewrittenWithHorizon,
+    ];
+
+    pub(super) const fn of(outcome: Outcome, retention: Retention) -> Self {
+        match (outcome, retention) {
+            (Outcome::Nothing, Retention::Delete) => Self::DeletedUnread,
+            (Outcome::Nothing, _) => Self::Deleted,
+            (Outcome::Empty, Retention::RetainEmptyAtHighWatermark) => Self::EmptyAtHighWatermark,
+            (Outcome::Empty, _) => Self::EmptyForProducer,
+            (Outcome::Verbatim, _) => Self::Verbatim,
+            (Outcome::Rewritten(None), _) => Self::Rewritten,
+            (Outcome::Rewritten(Some(_)), _) => Self::RewrittenWithHorizon,
+        }
+    }
+}
 
 /// Counts of a pass. Those of the second phase, in which segments are written, are Kafka's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -18,38 +62,47 @@ pub struct Stats {
     pub read_records: u64,
     /// Bytes of the batches in their place.
     pub written_bytes: u64,
-    /// Records that stay.
-    pub kept_records: u64,
-    /// Records without a key, which should not be in a compacted log.
-    pub dropped_no_key: u64,
-    /// Records whose key has a later one.
-    pub dropped_superseded: u64,
-    /// Tombstones past their horizon.
-    pub dropped_tombstones: u64,
-    /// Records of aborted transactions.
-    pub dropped_aborted: u64,
-    /// Markers of transactions of which nothing is left.
-    pub dropped_markers: u64,
     /// How many slots the offset map has room for.
     pub map_slots: u64,
     /// How many of them keys took.
     pub map_keys: u64,
+    records: [u64; Fate::ALL.len()],
+    batches: [u64; BatchFate::ALL.len()],
 }
 
 impl Stats {
+    /// How many records met a fate.
+    #[must_use]
+    pub fn records(&self, fate: Fate) -> u64 {
+        self.records.get(fate as usize).copied().unwrap_or(0)
+    }
+
+    /// How many batches met a fate.
+    #[must_use]
+    pub fn batches(&self, fate: BatchFate) -> u64 {
+        self.batches.get(fate as usize).copied().unwrap_or(0)
+    }
+
+    /// Records that stay.
+    #[must_use]
+    pub fn kept_records(&self) -> u64 {
+        let kept = Fate::ALL.into_iter().filter(|fate| fate.keeps());
+        kept.map(|fate| self.records(fate)).sum()
+    }
+
     /// Counts what became of so many records.
+    #[inline]
     pub(super) fn count(&mut self, fate: Fate, records: u64) {
-        let counter = match fate {
-            Fate::DropAborted => &mut self.dropped_aborted,
-            Fate::DropMarker => &mut self.dropped_markers,
-            Fate::DropNoKey => &mut self.dropped_no_key,
-            Fate::DropSuperseded => &mut self.dropped_superseded,
-            Fate::DropTombstone => &mut self.dropped_tombstones,
-            Fate::KeepControl | Fate::KeepUnmapped | Fate::KeepLatest | Fate::KeepTombstone => {
-                &mut self.kept_records
-            }
-        };
-        *counter += records;
+        if let Some(counter) = self.records.get_mut(fate as usize) {
+            *counter += records;
+        }
+    }
+
+    /// Counts what became of a batch.
+    pub(super) fn count_batch(&mut self, fate: BatchFate) {
+        if let Some(counter) = self.batches.get_mut(fate as usize) {
+            *counter += 1;
+        }
     }
 }
 
@@ -60,14 +113,14 @@ impl AddAssign for Stats {
         self.read_bytes += other.read_bytes;
         self.read_records += other.read_records;
         self.written_bytes += other.written_bytes;
-        self.kept_records += other.kept_records;
-        self.dropped_no_key += other.dropped_no_key;
-        self.dropped_superseded += other.dropped_superseded;
-        self.dropped_tombstones += other.dropped_tombstones;
-        self.dropped_aborted += other.dropped_aborted;
-        self.dropped_markers += other.dropped_markers;
         self.map_slots = self.map_slots.max(other.map_slots);
         self.map_keys = self.map_keys.max(other.map_keys);
+        for (own, more) in self.records.iter_mut().zip(other.records) {
+            *own += more;
+        }
+        for (own, more) in self.batches.iter_mut().zip(other.batches) {
+            *own += more;
+        }
     }
 }
 

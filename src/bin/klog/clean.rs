@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use klog::cleaner::filter::Fate;
 use klog::cleaner::stats::Cleaned;
 use klog::error::{ErrorKind, Result};
 use klog::inspect::dry_clean;
@@ -71,10 +72,10 @@ fn line_of(cleaned: &Cleaned) -> String {
         "cleaned end={} read={} written={} bytes_read={} bytes_written={} invalid={}",
         cleaned.end,
         stats.read_records,
-        stats.kept_records,
+        stats.kept_records(),
         stats.read_bytes,
         stats.written_bytes,
-        stats.dropped_no_key
+        stats.records(Fate::DropNoKey)
     )
 }
 
