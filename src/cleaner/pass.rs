@@ -212,6 +212,13 @@ impl Pass<'_> {
         found
     }
 
+    /// Where the next segment begins: below it lie the offsets of this one.
+    fn upper_of(&self, segment: &Segment) -> Offset {
+        let from_here = self.segments.from_floor(segment.base_offset());
+        let next = from_here.get(1).map(|next| next.base_offset());
+        next.unwrap_or(self.dirty.first_uncleanable)
+    }
+
     fn groups(&self, sources: &[Arc<Segment>]) -> Result<Vec<std::ops::Range<usize>>> {
         let mut sizes = Vec::with_capacity(sources.len());
         for segment in sources {
@@ -270,7 +277,8 @@ impl Pass<'_> {
         let start = self.dirty.first_dirty;
         let entry = segment.with_indexes(|indexes| indexes.floor_offset(start))?;
         let position = entry.map_or(0, |entry| u64::from(entry.position));
-        let mut source = Source::new(segment, position);
+        let upper = self.upper_of(segment);
+        let mut source = Source::new(segment, position, upper);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source
@@ -361,7 +369,8 @@ impl Pass<'_> {
         let high_watermark = self.log.high_watermark();
         let now = self.options.now;
         let new_horizon = filter::new_horizon(now, self.config.delete_retention_ms);
-        let mut source = Source::new(segment, 0);
+        let upper = self.upper_of(segment);
+        let mut source = Source::new(segment, 0, upper);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source
@@ -470,6 +479,10 @@ fn map_batch(
 struct Source {
     scan: BatchScan,
     name: SourceName,
+    /// The next batch has no offset below.
+    expected: Offset,
+    /// Nor one from here on.
+    upper: Offset,
 }
 
 /// Says in an error where the batch is that it is about.
@@ -489,14 +502,17 @@ impl SourceName {
 }
 
 impl Source {
-    fn new(segment: &Arc<Segment>, position: u64) -> Self {
+    fn new(segment: &Arc<Segment>, position: u64, upper: Offset) -> Self {
         Self {
+            expected: segment.base_offset(),
+            upper,
             scan: BatchScan::new(Arc::clone(segment.file()), position..segment.size_bytes()),
             name: SourceName(segment.path(crate::format::names::SegmentFileKind::Log)),
         }
     }
 
-    /// The next batch. A segment that does not end with one is CORRUPT_MESSAGE, as is a magic that nobody knows.
+    /// The next batch. A segment that does not end with one is CORRUPT_MESSAGE, as are a magic that nobody knows and offsets
+    /// that do not rise: they lie outside of the checksum, and a batch that claims later ones would replace good records.
     fn next(&mut self) -> Result<Option<Scanned>> {
         let at = self.scan.position();
         let place = |error: Error| {
@@ -515,6 +531,15 @@ impl Source {
             let what = format!("unknown magic {} of a batch", scanned.header.magic);
             return Err(place(Error::corrupt(what).at_position(at)));
         }
+        let header = &scanned.header;
+        if !header.follows(self.expected) || header.last_offset >= self.upper {
+            let what = format!(
+                "a batch has the offsets {}..{}, expected were some from {} on and below {}",
+                header.base_offset, header.last_offset, self.expected, self.upper
+            );
+            return Err(place(Error::corrupt(what).at_position(at)));
+        }
+        self.expected = header.last_offset.next();
         Ok(Some(scanned))
     }
 }

@@ -7,7 +7,7 @@
 //! 2. Old files go to `.deleted`, the lowest base first. A load that finds the `.swap` files removes old segments in their
 //!    range by itself. Those behind that range go one by one: were a later one gone before an earlier one, a record
 //!    would be back that a later tombstone had deleted.
-//! 3. New files get their names.
+//! 3. New files get their names, the lowest base first.
 //!
 //! Who reads an old segment goes on reading it: its indexes are in memory and its file stays open.
 
@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Log, SegmentList, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::names::FileState;
+use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::segment::{Segment, SegmentWriter, remove_files, rename_files};
 use crate::types::{Offset, ProducerId};
 
@@ -130,6 +130,8 @@ impl Log {
     }
 
     fn swap_in(&self, new: &[Arc<Segment>]) -> Result<()> {
+        // Before the first has its new name all have their old ones: what a load does not see it cannot take for unfinished.
+        self.fs.sync_dir(&self.dir)?;
         for segment in new.iter().rev() {
             segment.rename_to(FileState::Swap)?;
             // One lower down must not look complete before this one is.
@@ -182,16 +184,22 @@ impl Log {
             end = end.max(segment.read_next_offset()?);
         }
         for segment in old {
+            let is_behind = segment.base_offset() >= end;
+            if is_behind {
+                self.rename_log_first(segment, FileState::Deleted)?;
+            }
             self.retire_files(segment)?;
-            if segment.base_offset() >= end {
+            if is_behind {
                 self.fs.sync_dir(&self.dir)?;
             }
         }
         self.fs.sync_dir(&self.dir)?;
         for segment in new {
+            self.rename_log_first(segment, FileState::Live)?;
             segment.rename_to(FileState::Live)?;
+            // A load takes the last .swap files for all that there is to do, and what lies between two of them for old.
+            self.fs.sync_dir(&self.dir)?;
         }
-        self.fs.sync_dir(&self.dir)?;
         // Opened anew: the files have kept their descriptors through the renames, and would for ever.
         let opened: Vec<Arc<Segment>> = new
             .iter()
@@ -211,6 +219,19 @@ impl Log {
             }
         }
         Ok(())
+    }
+
+    /// A `.log` whose transaction index is elsewhere would show aborted records: where there are any, it gets its name before
+    /// its indexes do.
+    fn rename_log_first(&self, segment: &Segment, to: FileState) -> Result<()> {
+        if segment.aborted_txns()?.is_empty() {
+            return Ok(());
+        }
+        let log = SegmentFile::live(segment.base_offset(), SegmentFileKind::Log);
+        let renamed = self.dir.join(log.in_state(to).name());
+        self.fs
+            .rename(&segment.path(SegmentFileKind::Log), &renamed)?;
+        self.fs.sync_dir(&self.dir)
     }
 
     fn reopened(&self, segment: &Arc<Segment>) -> Result<Arc<Segment>> {

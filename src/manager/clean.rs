@@ -248,9 +248,12 @@ impl Manager {
     }
 
     /// A turn of the cleaner (cleaner.md 3.2): a pass over the filthiest log, then retention of the logs that are compacted.
-    /// Whether a log was cleaned. A pass that failed is no failure of the turn: [`Self::uncleanable`] tells of it.
-    pub fn clean_turn(&self) -> Result<bool> {
-        let options = CleanOptions::default();
+    /// Whether a log was cleaned. `cancel` ends the pass. One that failed is no failure of the turn: [`Self::uncleanable`] tells of it.
+    pub fn clean_turn(&self, cancel: Option<CancelCheck<'_>>) -> Result<bool> {
+        let options = CleanOptions {
+            cancel,
+            ..CleanOptions::default()
+        };
         let cleaned = self.clean_filthiest(&options, &BTreeSet::new())?;
         match cleaned {
             Some(CleanedLog {

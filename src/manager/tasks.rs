@@ -25,10 +25,12 @@ pub enum Task {
     ProducerExpiry,
     /// `highwatermark-checkpoint`.
     HighWatermarks,
+    /// `kafka-log-cleaner`: compaction, and retention of the logs that are compacted.
+    Cleaner,
 }
 
 impl Task {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Retention,
         Self::Flusher,
         Self::Checkpoint,
@@ -36,6 +38,7 @@ impl Task {
         Self::DeleteFiles,
         Self::ProducerExpiry,
         Self::HighWatermarks,
+        Self::Cleaner,
     ];
 
     /// Kafka's name.
@@ -49,6 +52,7 @@ impl Task {
             Self::DeleteFiles => "delete-file",
             Self::ProducerExpiry => "PeriodicProducerExpirationCheck",
             Self::HighWatermarks => "highwatermark-checkpoint",
+            Self::Cleaner => "kafka-log-cleaner",
         }
     }
 
@@ -75,6 +79,7 @@ impl Task {
                 let period = broker.replica_high_watermark_checkpoint_interval_ms;
                 (period, positive(period))
             }
+            Self::Cleaner => (0, Some(broker.cleaner.backoff_ms.max(1))),
         }
     }
 }
@@ -101,7 +106,8 @@ impl Schedule {
                 period_ms,
             }
         };
-        Self(Task::ALL.into_iter().map(entry).collect())
+        let is_on = |task: &Task| *task != Task::Cleaner || broker.cleaner.enable;
+        Self(Task::ALL.into_iter().filter(is_on).map(entry).collect())
     }
 
     /// A task that is due, which is due again one period later; periods that were missed are not made up for.
@@ -138,6 +144,11 @@ impl Schedule {
         for entry in self.0.iter_mut().filter(|entry| entry.task == task) {
             entry.due = due;
         }
+    }
+
+    /// Takes a task off for good.
+    fn remove(&mut self, task: Task) {
+        self.0.retain(|entry| entry.task != task);
     }
 
     fn next_due(&self) -> Option<TimestampMs> {
@@ -179,6 +190,11 @@ impl Manager {
         first.map(|()| done)
     }
 
+    /// Leaves cleaning to threads that call [`Self::clean_turn`]: [`Self::tick`] does not clean from now on.
+    pub fn clean_in_threads(&self) {
+        self.schedule.lock().remove(Task::Cleaner);
+    }
+
     /// Runs a task now, whether it is due or not.
     pub fn run(&self, task: Task) -> Result<()> {
         match task {
@@ -208,6 +224,10 @@ impl Manager {
                 for log in self.logs() {
                     log.expire_producers()?;
                 }
+                Ok(())
+            }
+            Task::Cleaner => {
+                while self.clean_turn(None)? {}
                 Ok(())
             }
         }

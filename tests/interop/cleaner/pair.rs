@@ -130,7 +130,7 @@ pub(super) fn run(seed: u64, coverage: &mut Coverage) -> Result<(), String> {
         if random.once_in(6) {
             pair.restart();
         }
-        for _ in 0..1 + random.below(3) {
+        for _ in 0..=random.below(3) {
             pair.step_clock(&mut random);
             // Now and then from somewhere else than the checkpoint: each offset must do.
             let from = match random.below(5) {
