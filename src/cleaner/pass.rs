@@ -91,7 +91,7 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// Cleans a log as far as it was found to be cleanable. CANCELLED if it was asked to end, or the log was cut meanwhile; CORRUPT_MESSAGE with file
+/// Cleans a log as far as it was found to be cleanable. CLEAN_ABORTED if it was asked to end, or the log was cut meanwhile; CORRUPT_MESSAGE with file
 /// and position if a batch is damaged.
 pub fn clean(
     log: &Log,
@@ -335,7 +335,9 @@ impl Pass<'_> {
             let written = files.finish()?;
             self.steps.throttled(written);
             let new = files.hand_over();
+            self.steps.watch.go_on_to(Phase::Swapping);
             self.log.replace_segments(new, group, self.shape)?;
+            self.steps.watch.go_on_to(Phase::Copying);
         }
         Ok(())
     }

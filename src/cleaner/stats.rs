@@ -66,6 +66,8 @@ pub struct Stats {
     pub map_slots: u64,
     /// How many of them keys took.
     pub map_keys: u64,
+    /// How long the pass was held up so that it kept below a rate.
+    pub throttled_ms: u64,
     records: [u64; Fate::ALL.len()],
     batches: [u64; BatchFate::ALL.len()],
 }
@@ -115,6 +117,7 @@ impl AddAssign for Stats {
         self.written_bytes += other.written_bytes;
         self.map_slots = self.map_slots.max(other.map_slots);
         self.map_keys = self.map_keys.max(other.map_keys);
+        self.throttled_ms += other.throttled_ms;
         for (own, more) in self.records.iter_mut().zip(other.records) {
             *own += more;
         }

@@ -15,6 +15,8 @@ pub enum Phase {
     Mapping,
     /// Writes segments anew.
     Copying,
+    /// Puts a group of them in the place of the old ones.
+    Swapping,
 }
 
 /// A pass as others see it.
@@ -82,6 +84,7 @@ impl Watch {
             phase: match self.phase.load(Ordering::SeqCst) {
                 1 => Phase::Mapping,
                 2 => Phase::Copying,
+                3 => Phase::Swapping,
                 _ => Phase::Idle,
             },
             bytes_done: self.bytes_done.load(Ordering::SeqCst),
@@ -101,10 +104,16 @@ impl Watch {
     pub(super) fn enter(&self, phase: Phase, bytes_total: u64) {
         self.bytes_done.store(0, Ordering::SeqCst);
         self.bytes_total.store(bytes_total, Ordering::SeqCst);
+        self.go_on_to(phase);
+    }
+
+    /// Another phase that goes on with the same bytes.
+    pub(super) fn go_on_to(&self, phase: Phase) {
         let number = match phase {
             Phase::Idle => 0,
             Phase::Mapping => 1,
             Phase::Copying => 2,
+            Phase::Swapping => 3,
         };
         self.phase.store(number, Ordering::SeqCst);
     }
@@ -168,7 +177,7 @@ impl<'a> Steps<'a> {
     pub(super) fn check(&self) -> Result<()> {
         if self.watch.is_aborted() {
             return Err(Error::new(
-                ErrorKind::Cancelled,
+                ErrorKind::CleanAborted,
                 "the cleaning was aborted for another change of the log",
             ));
         }

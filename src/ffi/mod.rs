@@ -15,6 +15,7 @@
 
 pub mod append;
 pub(crate) mod args;
+pub mod clean;
 pub mod config;
 pub mod constants;
 pub mod cursor;

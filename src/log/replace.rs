@@ -80,7 +80,7 @@ impl Log {
         let _ = remove_files(&*self.fs, &self.dir, base, FileState::Cleaned);
     }
 
-    /// Puts `new` segments, which are complete and synced, in the place of `old` ones. CANCELLED, with nothing changed, if the
+    /// Puts `new` segments, which are complete and synced, in the place of `old` ones. CLEAN_ABORTED, with nothing changed, if the
     /// log was cut since `shape`, or an old segment went otherwise. A failure half way leaves a log that takes no changes until
     /// it is opened again, which finishes the replacement.
     pub fn replace_segments(
@@ -120,7 +120,7 @@ impl Log {
             return Ok(());
         }
         Err(Error::new(
-            ErrorKind::Cancelled,
+            ErrorKind::CleanAborted,
             format!(
                 "segments of the log {} went while they were being replaced",
                 self.partition

@@ -71,7 +71,7 @@ pub struct CleanedLog {
 
 impl Manager {
     /// One pass over a log, whatever share of it is dirty, also if it was given up before. `None` if there is nothing to
-    /// clean. INVALID_CONFIG if its `cleanup.policy` has no `compact`; BUSY if another pass runs on it, or it is paused.
+    /// clean. INVALID_CONFIG if its `cleanup.policy` has no `compact`; BUSY if another pass runs on it, CLEAN_PAUSED if it is paused.
     pub fn clean(&self, log: &Arc<Log>, options: &CleanOptions<'_>) -> Result<Option<Cleaned>> {
         self.check_open()?;
         log.check_open()?;
@@ -89,14 +89,7 @@ impl Manager {
             log.roll()?;
         }
         let Some(work) = self.begin_work(log.partition())? else {
-            return Err(Error::new(
-                ErrorKind::Busy,
-                format!(
-                    "{} is being cleaned, or its cleaning is paused",
-                    log.partition()
-                ),
-            )
-            .in_partition(log.partition().partition));
+            return Err(self.not_free(log.partition()));
         };
         let checkpoint = match options.first_dirty {
             Some(offset) => Some(offset),
@@ -223,7 +216,13 @@ impl Manager {
             throttle: own_throttle.as_ref().or(self.cleaning.throttle()),
             cancel: options.cancel,
         };
-        let outcome = pass::clean(log, examined, &pass_options, surroundings);
+        let waited = |throttle: Option<&Throttle>| throttle.map_or(0, |t| t.waited().as_millis());
+        let waited_before = waited(surroundings.throttle);
+        let mut outcome = pass::clean(log, examined, &pass_options, surroundings);
+        if let Ok(cleaned) = &mut outcome {
+            let waited = waited(surroundings.throttle) - waited_before;
+            cleaned.stats.throttled_ms = u64::try_from(waited).unwrap_or(u64::MAX);
+        }
         let outcome = outcome.map_err(|e| match self.dir_of(log) {
             Some(dir) => dir.health.judge(e),
             None => e,
@@ -236,7 +235,7 @@ impl Manager {
         // Also after a failure: where the dirty part begins is known now, if it was not before (cleaner.md 3.4).
         let end = match &outcome {
             Ok(cleaned) => Some(cleaned.end),
-            Err(e) if e.kind() == ErrorKind::Cancelled => None,
+            Err(e) if was_stopped(e) => None,
             Err(_) => Some(examined.cleanable.first_dirty),
         };
         let stored = work.end_with(|| match end {
@@ -258,7 +257,7 @@ impl Manager {
         match cleaned {
             Some(CleanedLog {
                 outcome: Err(e), ..
-            }) if e.kind() != ErrorKind::Cancelled => Ok(false),
+            }) if !was_stopped(&e) => Ok(false),
             cleaned => {
                 self.retain_compacted()?;
                 Ok(cleaned.is_some())
@@ -311,6 +310,14 @@ impl Manager {
             self.cleaning.wait_a_little();
         }
     }
+}
+
+/// Whether a pass ended early because somebody wanted it to.
+fn was_stopped(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Cancelled | ErrorKind::TimedOut | ErrorKind::CleanAborted
+    )
 }
 
 /// What passes did, all together.

@@ -169,6 +169,17 @@ impl Manager {
         }
     }
 
+    /// Why work on a log cannot begin.
+    pub(super) fn not_free(&self, partition: &TopicPartition) -> Error {
+        let (kind, what) = if self.cleaning.states.lock().is_paused(partition) {
+            (ErrorKind::CleanPaused, "paused; resume it first")
+        } else {
+            (ErrorKind::Busy, "under way already")
+        };
+        Error::new(kind, format!("the cleaning of {partition} is {what}"))
+            .in_partition(partition.partition)
+    }
+
     /// How far the pass is that runs on a log.
     #[must_use]
     pub fn cleaning_progress(&self, log: &Log) -> Option<Progress> {
@@ -212,6 +223,8 @@ const fn is_passing(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::Cancelled
+            | ErrorKind::CleanAborted
+            | ErrorKind::CleanPaused
             | ErrorKind::TimedOut
             | ErrorKind::Closed
             | ErrorKind::UnknownTopicOrPartition

@@ -44,13 +44,14 @@ impl Background {
             threads: Vec::new(),
         };
         let cleaner = &manager.config().broker.cleaner;
-        if cleaner.enable {
+        let cleaners = if cleaner.enable { cleaner.threads } else { 0 };
+        if cleaners > 0 {
             manager.clean_in_threads();
-            for n in 0..cleaner.threads {
-                started.spawn(&format!("klog-cleaner-{n}"), manager, clean)?;
-            }
         }
         started.spawn("klog-background", manager, run)?;
+        for n in 0..cleaners {
+            started.spawn(&format!("klog-cleaner-{n}"), manager, clean)?;
+        }
         Ok(started)
     }
 

@@ -3,6 +3,7 @@
 use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
+use klog::ffi::clean::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
@@ -96,6 +97,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut found = init!(klog_timestamp_offset);
     let mut read = init!(klog_read_result);
     let mut epoch = init!(klog_epoch_offset);
+    let mut progress = init!(klog_clean_progress);
     let mut end = 0;
     let (status, message, _) = call(|e| match name {
         "klog_abi_check" => klog::ffi::version::klog_abi_check(0, 0, e),
@@ -146,6 +148,11 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_log_delete" => klog_log_delete(t, 0, e),
         "klog_log_retry" => klog_log_retry(owner, null(), 0, 0, e),
         "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
+        "klog_clean" => klog_clean(owner, klog_log { id: 0 }, null(), null_mut(), e),
+        "klog_clean_get_progress" => klog_clean_get_progress(t, &raw mut progress, e),
+        "klog_clean_pause" => klog_clean_pause(t, e),
+        "klog_clean_resume" => klog_clean_resume(t, e),
+        "klog_clean_await" => klog_clean_await(t, 0, 0, klog_cancel { id: 0 }, e),
         other => panic!("no call of {other} here"),
     });
     (status, message)

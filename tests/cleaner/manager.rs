@@ -210,7 +210,7 @@ fn pauses_count_and_hold_passes_back() {
     manager.pause_cleaning(log.partition()).unwrap();
     manager.pause_cleaning(log.partition()).unwrap();
     let busy = manager.clean(&log, &CleanOptions::default()).unwrap_err();
-    assert_eq!(busy.kind(), ErrorKind::Busy);
+    assert_eq!(busy.kind(), ErrorKind::CleanPaused);
     assert!(!manager.clean_turn(None).unwrap());
     manager.resume_cleaning(log.partition()).unwrap();
     assert!(!manager.clean_turn(None).unwrap());
@@ -323,7 +323,10 @@ fn passes_run_beside_everything_else() {
                 match manager.clean(&log, &options) {
                     Ok(_) => {}
                     Err(e) => assert!(
-                        matches!(e.kind(), ErrorKind::Cancelled | ErrorKind::Busy),
+                        matches!(
+                            e.kind(),
+                            ErrorKind::CleanAborted | ErrorKind::CleanPaused | ErrorKind::Busy
+                        ),
                         "{e}"
                     ),
                 }
@@ -399,7 +402,11 @@ fn a_tick_cleans_and_threads_do_too() {
     let started = std::time::Instant::now();
     manager
         .await_cleaned(&log, Offset(11), &|| {
-            assert!(started.elapsed() < deadline, "{:?}", background.last_failure());
+            assert!(
+                started.elapsed() < deadline,
+                "{:?}",
+                background.last_failure()
+            );
             Ok(())
         })
         .unwrap();
