@@ -37,8 +37,8 @@ header: ## Render include/klog.h from src/ffi.
 	$(CARGO) check --quiet --features header
 	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
 
-bench: ## Measure append, scan and fetch beside the same bytes through plain reads and writes.
-	$(CARGO) bench --bench log
+bench: ## Measure append, scan and fetch beside plain reads and writes, and the cleaner beside Kafka's.
+	$(CARGO) bench --bench log --bench cleaner
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
 

@@ -14,7 +14,7 @@ use super::choose::Cleanable;
 use super::examine::Examined;
 use super::filter::{self, BatchRule, LastOfProducer, LegacyTombstones};
 use super::grouping::{GroupLimits, SegmentSize, group_segments};
-use super::offset_map::OffsetMap;
+use super::offset_map::{KeyHash, OffsetMap};
 use super::output::{Files, Output};
 use super::rewrite::{Decided, Rewriter};
 use super::stats::{Cleaned, Stats};
@@ -247,16 +247,20 @@ impl Pass<'_> {
         let dirty = segments_between(&self.segments, first_dirty, first_uncleanable).to_vec();
         let bytes = dirty.iter().map(|segment| segment.size_bytes()).sum();
         self.steps.watch.enter(Phase::Mapping, bytes);
-        let mut transactions = CleanedTransactions::default();
-        transactions.add(&self.collect_aborted(first_dirty, first_uncleanable));
-        let mut decoder = RecordDecoder::new();
-        decoder.set_max_body_bytes(to_usize(u64::from(
+        let mut mapping = Mapping {
+            transactions: CleanedTransactions::default(),
+            decoder: RecordDecoder::new(),
+            keys: Vec::new(),
+        };
+        let aborted = self.collect_aborted(first_dirty, first_uncleanable);
+        mapping.transactions.add(&aborted);
+        mapping.decoder.set_max_body_bytes(to_usize(u64::from(
             self.config.max_decompressed_message_bytes,
         )));
-        decoder.set_inner_rule(InnerRule::AsCleaner);
+        mapping.decoder.set_inner_rule(InnerRule::AsCleaner);
         for (i, segment) in dirty.iter().enumerate() {
             self.steps.check()?;
-            if self.map_segment(segment, &mut transactions, &mut decoder)? == Room::Full {
+            if self.map_segment(segment, &mut mapping)? == Room::Full {
                 break;
             }
             let next = dirty
@@ -268,12 +272,7 @@ impl Pass<'_> {
         self.steps.settle()
     }
 
-    fn map_segment(
-        &mut self,
-        segment: &Arc<Segment>,
-        transactions: &mut CleanedTransactions,
-        decoder: &mut RecordDecoder,
-    ) -> Result<Room> {
+    fn map_segment(&mut self, segment: &Arc<Segment>, mapping: &mut Mapping) -> Result<Room> {
         let start = self.dirty.first_dirty;
         let entry = segment.with_indexes(|indexes| indexes.floor_offset(start))?;
         let position = entry.map_or(0, |entry| u64::from(entry.position));
@@ -287,15 +286,8 @@ impl Pass<'_> {
                 .and_then(|batch| batch.ensure_valid().map(|()| batch))
                 .map_err(|e| source.name.put_on(e, &scanned))?;
             self.stats.mapped_bytes += u64::from(header.size_bytes);
-            let mapped = map_batch(
-                &batch,
-                start,
-                &mut self.map,
-                transactions,
-                decoder,
-                &mut self.stats,
-            )
-            .map_err(|e| source.name.put_on(e, &scanned))?;
+            let mapped = map_batch(&batch, start, &mut self.map, mapping, &mut self.stats)
+                .map_err(|e| source.name.put_on(e, &scanned))?;
             if mapped == Room::Full {
                 return Ok(Room::Full);
             }
@@ -437,6 +429,14 @@ struct Copying {
     legacy_horizon: TimestampMs,
 }
 
+/// What is kept while the dirty part is mapped.
+struct Mapping {
+    transactions: CleanedTransactions,
+    decoder: RecordDecoder,
+    /// Of the batch that is mapped: each record's offset, and the hash of its key if that counts.
+    keys: Vec<(Offset, Option<KeyHash>)>,
+}
+
 /// Whether the map has room for a further key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
@@ -448,10 +448,14 @@ fn map_batch(
     batch: &crate::format::batch::Batch<'_>,
     start: Offset,
     map: &mut OffsetMap,
-    transactions: &mut CleanedTransactions,
-    decoder: &mut RecordDecoder,
+    mapping: &mut Mapping,
     stats: &mut Stats,
 ) -> Result<Room> {
+    let Mapping {
+        transactions,
+        decoder,
+        keys,
+    } = mapping;
     let header = batch.header();
     if header.attributes.is_control() {
         transactions.on_control(batch)?;
@@ -462,15 +466,19 @@ fn map_batch(
         stats.mapped_records += u64::try_from(header.record_count).unwrap_or(0);
         return Ok(Room::Left);
     }
+    keys.clear();
     decoder.begin(batch)?;
     while let Some(record) = decoder.next(batch)? {
-        if let Some(key) = record.key
-            && record.offset >= start
-        {
+        let key = record.key.filter(|_| record.offset >= start);
+        keys.push((record.offset, key.map(|key| map.hash(key))));
+    }
+    map.warm(keys.iter().filter_map(|(_, hash)| *hash));
+    for &(offset, hash) in keys.iter() {
+        if let Some(hash) = hash {
             if map.is_full() {
                 return Ok(Room::Full);
             }
-            map.put(map.hash(key), record.offset)?;
+            map.put(hash, offset)?;
         }
         stats.mapped_records += 1;
     }

@@ -5,19 +5,30 @@
 //! gets a horizon or another format, is decoded again and written anew.
 
 use super::filter::{self, BatchRule, Fate, Kept, Outcome, RecordFacts, Retention};
-use super::offset_map::OffsetMap;
+use super::offset_map::{KeyHash, OffsetMap};
 use super::stats::{BatchFate, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::builder::{BatchBuilder, BatchOptions};
 use crate::format::decoder::{InnerRule, RecordDecoder};
+use crate::format::record::{Record, RecordParts};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 /// Filters batches one after the other, in memory that is used again.
 pub(super) struct Rewriter {
     decoder: RecordDecoder,
     builder: BatchBuilder,
-    keeps: Vec<bool>,
+    judged: Vec<Judged>,
+}
+
+/// A record of the batch that is filtered.
+struct Judged {
+    /// Where its bytes are in the batch, if that is not compressed.
+    parts: RecordParts,
+    facts: RecordFacts,
+    /// Of its key, if there is one.
+    hash: Option<KeyHash>,
+    is_kept: bool,
 }
 
 /// What a batch's fate depends on besides its records.
@@ -37,7 +48,7 @@ impl Rewriter {
         Self {
             decoder,
             builder: BatchBuilder::new(),
-            keeps: Vec::new(),
+            judged: Vec::new(),
         }
     }
 
@@ -91,24 +102,33 @@ impl Rewriter {
         map: &OffsetMap,
         stats: &mut Stats,
     ) -> Result<Kept> {
-        let mut kept = Kept::default();
-        self.keeps.clear();
+        self.judged.clear();
         self.decoder.begin(batch)?;
-        while let Some(record) = self.decoder.next(batch)? {
-            let facts = RecordFacts {
-                offset: record.offset,
-                has_key: record.key.is_some(),
-                has_value: record.value.is_some(),
-            };
-            let latest = || record.key.and_then(|key| map.get(map.hash(key)));
-            let fate = filter::fate_of(&decided.rule, &facts, latest);
+        while let Some(parts) = self.decoder.advance(batch)? {
+            let record = self.decoder.view(batch, &parts);
+            self.judged.push(Judged {
+                facts: RecordFacts {
+                    offset: record.offset,
+                    has_key: record.key.is_some(),
+                    has_value: record.value.is_some(),
+                },
+                hash: record.key.map(|key| map.hash(key)),
+                parts,
+                is_kept: false,
+            });
+        }
+        map.warm(self.judged.iter().filter_map(|judged| judged.hash));
+        let mut kept = Kept::default();
+        for judged in &mut self.judged {
+            let latest = || judged.hash.and_then(|hash| map.get(hash));
+            let fate = filter::fate_of(&decided.rule, &judged.facts, latest);
             stats.count(fate, 1);
             kept.of += 1;
             if fate.keeps() {
                 kept.records += 1;
-                kept.has_tombstone |= record.value.is_none();
+                kept.has_tombstone |= !judged.facts.has_value;
+                judged.is_kept = true;
             }
-            self.keeps.push(fate.keeps());
         }
         stats.read_records += kept.of;
         Ok(kept)
@@ -134,30 +154,25 @@ impl Rewriter {
             self.builder.set_delete_horizon(horizon);
         }
         let mut base = header.is_v2().then_some(header.base_offset);
-        let mut keeps = self.keeps.iter();
-        self.decoder.begin(batch)?;
-        while let Some(record) = self.decoder.next(batch)? {
-            if !keeps.next().is_some_and(|&keep| keep) {
-                continue;
+        let Self {
+            decoder,
+            builder,
+            judged,
+        } = self;
+        if decoder.is_inflating() {
+            // What was decompressed is gone: it may be more than fits memory.
+            let mut judged = judged.iter();
+            decoder.begin(batch)?;
+            while let Some(record) = decoder.next(batch)? {
+                if judged.next().is_some_and(|judged| judged.is_kept) {
+                    push(builder, &mut base, &record)?;
+                }
             }
-            let base = *base.get_or_insert(record.offset);
-            let delta = i32::try_from(record.offset - base).map_err(|_| {
-                Error::new(
-                    ErrorKind::InvalidRecord,
-                    format!(
-                        "the record at offset {} lies too far from {base}, the first of its batch",
-                        record.offset
-                    ),
-                )
-                .at_offset(record.offset)
-            })?;
-            self.builder.push_at(
-                delta,
-                record.timestamp,
-                record.key,
-                record.value,
-                record.headers,
-            )?;
+        } else {
+            for judged in judged.iter().filter(|judged| judged.is_kept) {
+                let record = judged.parts.of(batch.bytes(), decoder.facts());
+                push(builder, &mut base, &record)?;
+            }
         }
         let base = base.unwrap_or(header.base_offset);
         let options = BatchOptions {
@@ -168,6 +183,28 @@ impl Rewriter {
         };
         self.builder.finish(&options).map(|bytes| &*bytes)
     }
+}
+
+/// Adds a record to a batch that begins at `base`, or with the record.
+fn push(builder: &mut BatchBuilder, base: &mut Option<Offset>, record: &Record<'_>) -> Result<()> {
+    let base = *base.get_or_insert(record.offset);
+    let delta = i32::try_from(record.offset - base).map_err(|_| {
+        Error::new(
+            ErrorKind::InvalidRecord,
+            format!(
+                "the record at offset {} lies too far from {base}, the first of its batch",
+                record.offset
+            ),
+        )
+        .at_offset(record.offset)
+    })?;
+    builder.push_at(
+        delta,
+        record.timestamp,
+        record.key,
+        record.value,
+        record.headers,
+    )
 }
 
 /// What a batch in place of another says besides its records.
