@@ -24,6 +24,7 @@ use klog::config::ConfigSet;
 use klog::error::Result;
 use klog::format::builder::{BatchBuilder, BatchOptions};
 use klog::format::control;
+use klog::io::sim::Fault;
 use klog::io::{Clock, FileSystem, ManualClock, SimFs};
 use klog::log::{AppendOptions, CursorOptions, Isolation, Log, Origin};
 use klog::manager::{CreateOptions, Manager, ManagerOptions};
@@ -290,4 +291,72 @@ fn a_cut_while_several_segments_are_swapped_in_together_costs_nothing() {
         );
     }
     assert!(moments > 200, "{moments}");
+}
+
+/// Every change of the disk fails once, with a full disk, too few descriptors, or for good. The pass fails or goes on; what is
+/// read stays what it was, in the log that is open and after a restart.
+#[test]
+fn a_failure_of_any_step_of_a_pass_costs_nothing() {
+    let mut random = Random::new(7);
+    let disk = SimFs::new();
+    klog::io::create_dir_all(&disk, DIR.as_ref()).unwrap();
+    let manager = open(&disk);
+    let log = log_of(&manager);
+    fill(&log, &mut random);
+    manager.close().unwrap();
+    let old = records_on(&disk, Isolation::LogEnd);
+    let expected = latest(&records_on(&disk, Isolation::TxnCommitted));
+    for segment_bytes_max in [1 << 30, 200] {
+        let shape = Shape { segment_bytes_max };
+        let done = disk.after_kill();
+        pass(&log_of(&open(&done)), shape).unwrap();
+        let new = records_on(&done, Isolation::LogEnd);
+        let mut failed = 0;
+        for (n, errno) in
+            (0..).flat_map(|n| [libc::EIO, libc::ENOSPC, libc::EMFILE].map(|e| (n, e)))
+        {
+            let disk = disk.after_kill();
+            let manager = open(&disk);
+            let log = log_of(&manager);
+            let before = disk.counts().changes;
+            disk.inject(Fault {
+                kind: None,
+                path_part: String::new(),
+                skip: n,
+                times: 1,
+                errno,
+                stored_bytes: 0,
+            });
+            let outcome = pass(&log, shape);
+            disk.clear_faults();
+            let is_over = n > disk.counts().changes - before + disk.counts().reads;
+            let what = format!("{shape:?}, operation {n} fails with {errno}: {outcome:?}");
+            failed += usize::from(outcome.is_err());
+            let found = records(&log, Isolation::LogEnd);
+            assert!(is_within(&found, &old) && is_within(&new, &found), "{what}");
+            assert_eq!(
+                latest(&records(&log, Isolation::TxnCommitted)),
+                expected,
+                "{what}"
+            );
+            let leftover = disk
+                .files_below(DIR.as_ref())
+                .into_iter()
+                .find(|(path, _)| path.to_string_lossy().ends_with(".cleaned"));
+            let is_offline = manager.dirs().iter().any(|dir| dir.failure.is_some());
+            assert!(
+                leftover.is_none() || is_offline || errno == libc::EIO,
+                "{what}: {leftover:?}"
+            );
+            check(&disk.after_kill(), &old, &new, &expected, shape, &what);
+            if is_over || n > 2000 {
+                break;
+            }
+        }
+        assert!(failed > 60, "{failed}");
+    }
+}
+
+fn records_on(disk: &SimFs, isolation: Isolation) -> Records {
+    records(&log_of(&open(&disk.after_kill())), isolation)
 }
