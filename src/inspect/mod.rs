@@ -164,13 +164,7 @@ pub fn dry_clean(
     };
     let mut done = Vec::new();
     if let Some(partition) = only {
-        let cleaned = look
-            .manager
-            .clean(&look.manager.log(partition)?, &options)?;
-        done.extend(cleaned.map(|cleaned| CleanedLog {
-            partition: partition.clone(),
-            outcome: Ok(cleaned),
-        }));
+        done.extend(look.manager.clean_one(partition, &options)?);
     } else {
         // Nothing changes by a pass: each log has one.
         let mut seen = BTreeSet::new();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::cleaning::Work;
+use super::dirs::LogDir;
 use super::{Manager, Pass};
 use crate::cleaner::choose::filthiest;
 use crate::cleaner::examine::{Active, Examined, examine};
@@ -104,6 +105,25 @@ impl Manager {
         self.run_pass(log, work, &examined, options).map(Some)
     }
 
+    /// As [`Self::clean`], with a pass that failed as an outcome: an error is one of the call.
+    pub fn clean_one(
+        &self,
+        partition: &TopicPartition,
+        options: &CleanOptions<'_>,
+    ) -> Result<Option<CleanedLog>> {
+        let outcome = match self.clean(&self.log(partition)?, options) {
+            Ok(None) => return Ok(None),
+            Ok(Some(cleaned)) => Ok(cleaned),
+            // That it may not be cleaned at all is no pass that failed.
+            Err(e) if e.kind() == ErrorKind::InvalidConfig => return Err(e),
+            Err(e) => Err(e),
+        };
+        Ok(Some(CleanedLog {
+            partition: partition.clone(),
+            outcome,
+        }))
+    }
+
     /// One pass over the log of which the largest share is dirty, among those that are managed and compacted and of which
     /// enough is dirty (cleaner.md 2.6); `None` if there is none. Those in `skipped` are passed over.
     pub fn clean_filthiest(
@@ -119,6 +139,7 @@ impl Manager {
                 || !self.is_managed(&log)
                 || self.is_uncleanable(log.partition())
                 || skipped.contains(log.partition())
+                || !self.dir_of(&log).is_some_and(LogDir::is_online)
             {
                 continue;
             }

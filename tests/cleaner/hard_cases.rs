@@ -334,3 +334,14 @@ fn hc9_and_d83_output_that_outgrows_a_segment_goes_on_in_another() {
     let offsets = offsets(&bench.log, 0);
     assert_eq!(offsets, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
 }
+
+#[test]
+fn d87_a_pass_over_nothing_moves_nothing() {
+    let mut bench = Bench::new();
+    bench.plain("a:1");
+    bench.plain("a:2");
+    bench.roll();
+    assert_eq!(bench.pass(NOW).end.0, 2);
+    let cleaned = bench.pass(NOW);
+    assert_eq!((cleaned.end.0, cleaned.stats.read_bytes), (2, 0));
+}

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use klog::cleaner::filter::Fate;
 use klog::error::ErrorKind;
 use klog::log::{CursorOptions, Log};
-use klog::manager::{CleanOptions, Manager, Pass, Roll, Task};
+use klog::manager::{CleanOptions, Manager, ManagerOptions, Pass, Roll, Task};
 use klog::service::Background;
 use klog::types::{Offset, TimestampMs};
 
@@ -428,4 +428,77 @@ fn a_pass_over_an_interrupted_one_begins_anew() {
     assert_eq!(clean(&manager, &log), Some(6));
     assert!(!home.has("0.txnindex") && !home.has("0.txnindex.cleaned"));
     assert_eq!(keys(&log).len(), 9);
+}
+
+#[test]
+fn d85_the_entry_of_the_directory_that_holds_the_log_counts() {
+    let home = home();
+    let other = Home::new();
+    let manager = home.open();
+    filled(&manager);
+    manager.close().unwrap();
+    fs::write(home.dir.join(CLEANER_FILE), "0\n1\nt 0 3\n").unwrap();
+    fs::write(other.dir.join(CLEANER_FILE), "0\n1\nt 0 6\n").unwrap();
+    let options = ManagerOptions::new(vec![other.dir.clone(), home.dir.clone()], home.config());
+    let manager = Manager::open(options).unwrap();
+    let log = t0(&manager);
+    let cleaned = manager
+        .clean(&log, &CleanOptions::default())
+        .unwrap()
+        .unwrap();
+    assert_eq!((cleaned.end, cleaned.stats.mapped_records), (Offset(6), 3));
+    assert_eq!(checkpoint(&home), "0\n1\nt 0 6\n");
+    manager.close().unwrap();
+}
+
+/// Whoever deletes a log or closes the manager does not wait for a pass to come to its end, and finds the log in order.
+#[test]
+fn a_log_is_deleted_and_a_manager_closed_while_a_pass_runs() {
+    for round in 0..30 {
+        let home = home().set("internal.segment.bytes", 500);
+        let manager = home.open();
+        let log = t0(&manager);
+        for i in 0..60 {
+            append(&log, &[rec(NOW, &format!("k{}", i % 7), &format!("{i}"))]);
+        }
+        log.roll().unwrap();
+        let reached = AtomicBool::new(false);
+        let wait = || {
+            reached.store(true, Ordering::SeqCst);
+            std::thread::yield_now();
+            Ok(())
+        };
+        let options = CleanOptions {
+            cancel: Some(&wait),
+            ..CleanOptions::default()
+        };
+        std::thread::scope(|scope| {
+            let pass = scope.spawn(|| manager.clean(&log, &options));
+            while !reached.load(Ordering::SeqCst) {
+                std::hint::spin_loop();
+            }
+            match round % 3 {
+                0 => manager.close().unwrap(),
+                1 => manager.delete_log(log.partition()).unwrap(),
+                _ => manager.pause_cleaning(log.partition()).unwrap(),
+            }
+            match pass.join().unwrap() {
+                Ok(_) => {}
+                Err(e) => assert!(
+                    matches!(
+                        e.kind(),
+                        ErrorKind::CleanAborted
+                            | ErrorKind::Closed
+                            | ErrorKind::UnknownTopicOrPartition
+                    ),
+                    "{e}"
+                ),
+            }
+        });
+        manager.close().unwrap();
+        let manager = home.open();
+        assert!(manager.report().is_empty(), "{:?}", manager.report());
+        let found = keys(&t0(&manager));
+        assert!(round % 3 == 1 || found.len() >= 7, "{found:?}");
+    }
 }

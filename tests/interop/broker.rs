@@ -234,18 +234,7 @@ fn a_broker_serves_what_klog_appended_and_left_of_its_logs() {
         known.get_mut(name).unwrap().add(append(&log, 40));
         assert_eq!(log.info().latest_epoch, latest);
     }
-    // klog's cleaner goes on from the broker's checkpoint, and the broker's from klog's.
-    let cleaned_by_broker = cleaned_upto(&dir, "latest 0");
-    let latest = log(&manager, "latest-0");
-    let options = CleanOptions {
-        roll: Roll::First,
-        ..CleanOptions::default()
-    };
-    let cleaned = manager.clean(&latest, &options).unwrap().unwrap();
-    let new_records = (cleaned.end.0 - cleaned_by_broker).cast_unsigned();
-    assert!(cleaned_by_broker >= 100 && cleaned.stats.mapped_records <= new_records + 100);
-    assert_eq!(cleaned_upto(&dir, "latest 0"), cleaned.end.0);
-    known["latest-0"].ensure_cleaned(&read(&latest));
+    let cleaned_end = clean_behind_broker(&manager, &dir, &known["latest-0"]);
     let paid = known.get_mut("paid-0").unwrap();
     let log_paid = log(&manager, "paid-0");
     paid.add(transact(&log_paid, 5000, true, 7));
@@ -273,12 +262,7 @@ fn a_broker_serves_what_klog_appended_and_left_of_its_logs() {
         let seen = broker.produce(name, "lz4", "idempotent", 0, 20);
         known.get_mut(name).unwrap().add(seen);
     }
-    for first in [20, 70, 120] {
-        let seen = broker.produce("latest-0", "none", "idempotent", first, 50);
-        known.get_mut("latest-0").unwrap().add(seen);
-    }
-    broker.wait_until_cleaned("latest-0", cleaned.end.0 + 1);
-    known["latest-0"].ensure_cleaned(&broker.consume("latest-0", Wants::Committed));
+    clean_behind_klog(&mut broker, cleaned_end, known.get_mut("latest-0").unwrap());
     let paid = known.get_mut("paid-0").unwrap();
     paid.add(broker.transact("paid-0", "till", "commit", 90, 20));
     for name in ["plain-0", "paid-0"] {
@@ -297,6 +281,31 @@ fn a_broker_serves_what_klog_appended_and_left_of_its_logs() {
     known["latest-0"].ensure_cleaned(&read(&log(&manager, "latest-0")));
     manager.close().unwrap();
     ensure_same_dump(&dir);
+}
+
+/// klog's cleaner goes on from the broker's checkpoint; how far it came.
+fn clean_behind_broker(manager: &Manager, dir: &Path, known: &Known) -> i64 {
+    let by_broker = cleaned_upto(dir, "latest 0");
+    let latest = log(manager, "latest-0");
+    let options = CleanOptions {
+        roll: Roll::First,
+        ..CleanOptions::default()
+    };
+    let cleaned = manager.clean(&latest, &options).unwrap().unwrap();
+    let new_records = (cleaned.end.0 - by_broker).cast_unsigned();
+    assert!(by_broker >= 100 && cleaned.stats.mapped_records <= new_records + 100);
+    assert_eq!(cleaned_upto(dir, "latest 0"), cleaned.end.0);
+    known.ensure_cleaned(&read(&latest));
+    cleaned.end.0
+}
+
+/// The broker's cleaner goes on from klog's checkpoint.
+fn clean_behind_klog(broker: &mut Broker, by_klog: i64, known: &mut Known) {
+    for first in [20, 70, 120] {
+        known.add(broker.produce("latest-0", "none", "idempotent", first, 50));
+    }
+    broker.wait_until_cleaned("latest-0", by_klog + 1);
+    known.ensure_cleaned(&broker.consume("latest-0", Wants::Committed));
 }
 
 /// The first dirty offset that is stored for a log.

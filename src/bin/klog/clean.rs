@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use klog::cleaner::filter::Fate;
 use klog::cleaner::stats::Cleaned;
-use klog::error::{ErrorKind, Result};
+use klog::error::Result;
 use klog::inspect::dry_clean;
 use klog::io::{Clock, FileSystem, ManualClock, RealFs, SystemClock};
 use klog::log::Finding;
@@ -87,21 +87,12 @@ fn apply(
     let manager = Manager::open(manager_options)?;
     let mut done = Vec::new();
     match partition {
-        Some(partition) => match manager.clean(&manager.log(partition)?, options) {
-            Ok(None) => {}
-            Ok(Some(cleaned)) => done.push(CleanedLog {
-                partition: partition.clone(),
-                outcome: Ok(cleaned),
-            }),
-            // That it may not be cleaned at all is no pass that failed.
-            Err(e) if e.kind() == ErrorKind::InvalidConfig => {
+        Some(partition) => match manager.clean_one(partition, options) {
+            Ok(pass) => done.extend(pass),
+            Err(e) => {
                 manager.close()?;
                 return Err(e);
             }
-            Err(e) => done.push(CleanedLog {
-                partition: partition.clone(),
-                outcome: Err(e),
-            }),
         },
         None => {
             while let Some(pass) = manager.clean_filthiest(options, &BTreeSet::new())? {
