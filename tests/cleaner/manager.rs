@@ -502,3 +502,24 @@ fn a_log_is_deleted_and_a_manager_closed_while_a_pass_runs() {
         assert!(round % 3 == 1 || found.len() >= 7, "{found:?}");
     }
 }
+
+/// Shows that the thread sanitizer, under which the two above run in `make test-long`, finds a race.
+#[test]
+#[ignore = "a race on purpose"]
+fn a_planted_race_is_found() {
+    struct Shared(std::cell::UnsafeCell<u64>);
+    // SAFETY: it is not safe: that is what is to be found.
+    unsafe impl Sync for Shared {}
+    let shared = Shared(std::cell::UnsafeCell::new(0));
+    let shared = &shared;
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(move || {
+                for _ in 0..1000 {
+                    // SAFETY: as above.
+                    unsafe { *shared.0.get() += 1 };
+                }
+            });
+        }
+    });
+}
