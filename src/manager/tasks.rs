@@ -266,7 +266,7 @@ mod tests {
     fn due(schedule: &mut Schedule, now: i64) -> Vec<&'static str> {
         let mut names = Vec::new();
         while let Some(task) = schedule.take_due(TimestampMs(now)) {
-            if !matches!(task, Task::DeleteFiles | Task::DeleteLogs) {
+            if !matches!(task, Task::DeleteFiles | Task::DeleteLogs | Task::Cleaner) {
                 names.push(task.name());
             }
         }
@@ -292,6 +292,24 @@ mod tests {
         assert!(!due(&mut s, 330_999).contains(&"kafka-log-retention"));
         assert!(due(&mut s, 331_000).contains(&"kafka-log-retention"));
         assert!(due(&mut s, 601_000).contains(&"PeriodicProducerExpirationCheck"));
+    }
+
+    #[test]
+    fn the_cleaner_comes_at_once_and_after_its_backoff_if_it_is_on() {
+        let cleans = |s: &mut Schedule, now| {
+            let mut tasks = Vec::new();
+            while let Some(task) = s.take_due(TimestampMs(now)) {
+                tasks.push(task);
+            }
+            tasks.contains(&Task::Cleaner)
+        };
+        let mut on = schedule(&[]);
+        assert_eq!(
+            [1000, 15_999, 16_000].map(|now| cleans(&mut on, now)),
+            [true, false, true]
+        );
+        let mut off = schedule(&[("log.cleaner.enable", "false")]);
+        assert!(!cleans(&mut off, 100_000));
     }
 
     #[test]
