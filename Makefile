@@ -37,8 +37,10 @@ header: ## Render include/klog.h from src/ffi.
 	$(CARGO) check --quiet --features header
 	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
 
-bench: ## Measure append, scan and fetch beside plain reads and writes, and the cleaner beside Kafka's.
-	$(CARGO) bench --bench log --bench cleaner
+bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
+	$(CARGO) bench --bench log
+	$(CARGO) bench --bench open
+	$(CARGO) bench --bench cleaner
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
 

@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 13] = [
+    const SOURCES: [&str; 17] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -30,6 +30,10 @@ mod header {
         "truncate.rs",
         "maintain.rs",
         "clean.rs",
+        "moving.rs",
+        "cancel.rs",
+        "metrics.rs",
+        "events.rs",
     ];
 
     pub(super) fn render() {

@@ -9,11 +9,13 @@
     clippy::too_many_lines
 )]
 
+#[path = "support/mod.rs"]
+mod support;
+
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use klog::config::LogConfig;
 use klog::format::builder::{BatchBuilder, BatchOptions};
@@ -22,6 +24,8 @@ use klog::log::{
     AppendOptions, CursorOptions, DirHealth, LoadOptions, Log, LogPlace, ReadOptions, Shutdown,
 };
 use klog::types::{Offset, TimestampMs, TopicPartition};
+
+use support::{Contest, Scale, finish, timed};
 
 const ROUNDS: usize = 7;
 const RECORDS: usize = 1_000_000;
@@ -78,78 +82,9 @@ fn open_log(dir: &Path) -> Arc<Log> {
         producer_expiration_ms: 86_400_000,
         high_watermark: klog::log::HighWatermark::FollowsEnd,
         progress: None,
+        spare_threads: Arc::default(),
     };
     Arc::new(Log::open(place, &options).unwrap().0)
-}
-
-fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    work();
-    start.elapsed()
-}
-
-struct Contest {
-    name: &'static str,
-    raw: Vec<f64>,
-    klog: Vec<f64>,
-}
-
-impl Contest {
-    fn run(
-        name: &'static str,
-        mut raw: impl FnMut() -> Duration,
-        mut klog: impl FnMut() -> Duration,
-    ) -> Self {
-        let mut contest = Self {
-            name,
-            raw: Vec::new(),
-            klog: Vec::new(),
-        };
-        // `cargo bench -- scan` gives only those whose name has the word.
-        let words: Vec<String> = std::env::args()
-            .skip(1)
-            .filter(|arg| !arg.starts_with('-'))
-            .collect();
-        let is_wanted = words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
-        let rounds = if is_wanted { ROUNDS } else { 0 };
-        for round in 0..=rounds {
-            let (a, b) = (raw().as_secs_f64(), klog().as_secs_f64());
-            if round > 0 {
-                contest.raw.push(a);
-                contest.klog.push(b);
-            }
-        }
-        contest
-    }
-
-    /// Prints the contest and answers whether klog reached its floor.
-    fn report(&self, floor: f64) -> bool {
-        if self.raw.is_empty() {
-            return true;
-        }
-        let mut ratios: Vec<f64> = self
-            .raw
-            .iter()
-            .zip(&self.klog)
-            .map(|(raw, klog)| raw / klog)
-            .collect();
-        ratios.sort_by(f64::total_cmp);
-        let ratio = ratios[ratios.len() / 2];
-        let per_second = |seconds: &[f64]| {
-            let mut sorted = seconds.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            RECORDS as f64 / sorted[sorted.len() / 2] / 1e6
-        };
-        println!(
-            "{:<28} raw {:6.2} M rec/s   klog {:6.2} M rec/s   ratio {ratio:.2} ({:.2}..{:.2})   floor {floor}",
-            self.name,
-            per_second(&self.raw),
-            per_second(&self.klog),
-            ratios[0],
-            ratios[ratios.len() - 1],
-        );
-        ratio >= floor
-    }
 }
 
 fn main() {
@@ -186,7 +121,7 @@ fn main() {
         *round += 1;
         open_log(&root.path().join(format!("log-{round}")))
     };
-    let ready = Contest::run("append, ready batches", raw_append, || {
+    let ready = Contest::run("append, ready batches", ROUNDS, "raw", raw_append, || {
         let log = fresh(&mut round);
         timed(|| {
             for _ in 0..batches {
@@ -197,7 +132,7 @@ fn main() {
             }
         })
     });
-    let built = Contest::run("build and append", raw_append, || {
+    let built = Contest::run("build and append", ROUNDS, "raw", raw_append, || {
         let log = fresh(&mut round);
         timed(|| {
             for _ in 0..batches {
@@ -223,24 +158,30 @@ fn main() {
             }
         })
     };
-    let scan = Contest::run("scan, every record decoded", raw_scan, || {
-        let mut cursor = log.cursor(Offset::ZERO, CursorOptions::default());
-        let mut count = 0;
-        let time = timed(|| {
-            loop {
-                let records = cursor.next_records(1000).unwrap();
-                if records.is_empty() {
-                    break;
+    let scan = Contest::run(
+        "scan, every record decoded",
+        ROUNDS,
+        "raw",
+        raw_scan,
+        || {
+            let mut cursor = log.cursor(Offset::ZERO, CursorOptions::default());
+            let mut count = 0;
+            let time = timed(|| {
+                loop {
+                    let records = cursor.next_records(1000).unwrap();
+                    if records.is_empty() {
+                        break;
+                    }
+                    for record in records.iter() {
+                        black_box((record.offset, record.key, record.value));
+                        count += 1;
+                    }
                 }
-                for record in records.iter() {
-                    black_box((record.offset, record.key, record.value));
-                    count += 1;
-                }
-            }
-        });
-        assert_eq!(count, RECORDS);
-        time
-    });
+            });
+            assert_eq!(count, RECORDS);
+            time
+        },
+    );
     let mut raw_buffer = vec![0; 1024 * 1024];
     let raw_fetch = || {
         timed(|| {
@@ -255,7 +196,7 @@ fn main() {
         })
     };
     let mut fetch_buffer = vec![0; 1024 * 1024];
-    let fetch = Contest::run("fetch, 1 MiB a call", raw_fetch, || {
+    let fetch = Contest::run("fetch, 1 MiB a call", ROUNDS, "raw", raw_fetch, || {
         let mut next = Offset::ZERO;
         timed(|| {
             loop {
@@ -269,14 +210,9 @@ fn main() {
             }
         })
     });
-    let met = [
-        ready.report(FLOOR),
-        built.report(FLOOR),
-        scan.report(FLOOR),
-        fetch.report(FLOOR),
-    ];
-    if met.contains(&false) {
-        eprintln!("a ratio is below its floor");
-        std::process::exit(1);
-    }
+    let scale = Scale {
+        amount: RECORDS as f64 / 1e6,
+        unit: "M rec/s",
+    };
+    finish(&[ready, built, scan, fetch].map(|contest| contest.report(scale, FLOOR)));
 }

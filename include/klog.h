@@ -11,9 +11,9 @@
  * Answers. Every fallible function returns a klog_status: KLOG_OK (0), or a KLOG_ERR_ constant above 0. Details go into the
  * caller's klog_error, whose address may be null. On KLOG_OK it is untouched. errno means nothing after a call.
  *
- * Handles. klog_config, klog_manager, klog_log and klog_cursor are numbers, copied freely; id 0 is null. Using a closed one
- * is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager answer KLOG_ERR_CLOSED.
- * Every open needs its close.
+ * Handles. klog_config, klog_manager, klog_log, klog_cursor, klog_cancel and klog_events are numbers, copied freely; id 0 is
+ * null. Using a closed one is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager
+ * answer KLOG_ERR_CLOSED. Every open needs its close.
  *
  * Ownership. The caller owns every buffer and struct that it passes; the library keeps no pointer to it after the return.
  * The library never returns memory that the caller must free. A cursor lends records until the next call on it.
@@ -130,6 +130,14 @@ inline Struct klog_init() {
  * klog_high_watermark_set. Without it they follow the log ends.
  */
 #define KLOG_OPEN_HW_FROM_CHECKPOINT 8
+
+/**
+ * klog_manager_open: the directories may be another process's, such as a live broker's. No lock is taken; nothing in them is
+ * created, written, renamed, removed or synced, and they need not be writable. What loading would change (a torn end cut,
+ * indexes and states made anew) is held in memory. Calls that would change a log are KLOG_ERR_READ_ONLY; klog_tick and
+ * background threads have nothing to do. klog_manager_refresh takes in what the owner did since.
+ */
+#define KLOG_OPEN_READ_ONLY 16
 
 /**
  * klog_manager_close: write nothing, as a crash would; the next open recovers.
@@ -367,6 +375,107 @@ inline Struct klog_init() {
  * klog_features: indexes are mapped into memory.
  */
 #define KLOG_FEATURE_MMAP 16
+
+/**
+ * Of klog_metric.type: it rises and falls.
+ */
+#define KLOG_METRIC_GAUGE 0
+
+/**
+ * Of klog_metric.type: it only rises, from the opening of its manager, log or topic on: Kafka's meter.
+ */
+#define KLOG_METRIC_COUNTER 1
+
+/**
+ * Of klog_metric.type: how often, of Kafka's timer; it only rises.
+ */
+#define KLOG_METRIC_TIMER_COUNT 2
+
+/**
+ * Of klog_metric.type: how long all of them took together, of Kafka's timer; it only rises.
+ */
+#define KLOG_METRIC_TIMER_SUM 3
+
+/**
+ * Format of klog_metrics_text: OpenMetrics, version 1.0.0.
+ */
+#define KLOG_METRICS_OPENMETRICS 0
+
+/**
+ * Kind of event, "lost": the stream was full, count events are missing here. Comes whatever the mask is.
+ */
+#define KLOG_EVENT_LOST 1
+
+/**
+ * Kind of event, "recovered": bytes not known to be good were read again by the open; some may have been cut off.
+ */
+#define KLOG_EVENT_RECOVERED 2
+
+/**
+ * Kind of event, "repaired": a derived file was missing or wrong and was made anew, or a small file was replaced.
+ */
+#define KLOG_EVENT_REPAIRED 4
+
+/**
+ * Kind of event, "ignored": something that is not Kafka's was found and left alone.
+ */
+#define KLOG_EVENT_IGNORED 8
+
+/**
+ * Kind of event, "config": a configuration key was not used, or not as it was written.
+ */
+#define KLOG_EVENT_CONFIG 16
+
+/**
+ * Kind of event, "load-failed": a log could not be opened.
+ */
+#define KLOG_EVENT_LOAD_FAILED 32
+
+/**
+ * Kind of event, "dir-offline": a log directory went out of use, with its logs.
+ */
+#define KLOG_EVENT_DIR_OFFLINE 64
+
+/**
+ * Kind of event, "log-created": a log was made.
+ */
+#define KLOG_EVENT_LOG_CREATED 128
+
+/**
+ * Kind of event, "log-deleted": a log was deleted.
+ */
+#define KLOG_EVENT_LOG_DELETED 256
+
+/**
+ * Kind of event, "rolled": a segment began at offset.
+ */
+#define KLOG_EVENT_ROLLED 512
+
+/**
+ * Kind of event, "segments-deleted": retention took count segments with bytes; the log starts at offset.
+ */
+#define KLOG_EVENT_SEGMENTS_DELETED 1024
+
+/**
+ * Kind of event, "truncated": a log was cut, and ends at offset.
+ */
+#define KLOG_EVENT_TRUNCATED 2048
+
+/**
+ * Kind of event, "cleaned": a log was cleaned.
+ */
+#define KLOG_EVENT_CLEANED 4096
+
+/**
+ * Kind of event, "moved": a log was moved to another directory.
+ */
+#define KLOG_EVENT_MOVED 8192
+
+/**
+ * Kind of event, "task-failed": a task of klog_tick, or of the thread in the background, failed; the text begins with its
+ * name.
+ */
+#define KLOG_EVENT_TASK_FAILED 16384
 
 /**
  * klog_error.flags: the same call may succeed later.
@@ -726,7 +835,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 6101515547776023232
+#define KLOG_LAYOUT_HASH 8219367848693301730
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -867,6 +976,16 @@ typedef struct {
 } klog_manager;
 
 /**
+ * A log of a manager. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_log;
+
+/**
  * A manager at a glance.
  */
 typedef struct {
@@ -949,16 +1068,6 @@ typedef struct {
      */
     uint64_t reserved[4];
 } klog_log_options;
-
-/**
- * A log of a manager. A handle.
- */
-typedef struct {
-    /**
-     * Not for the caller to interpret.
-     */
-    uint64_t id;
-} klog_log;
 
 /**
  * A log at a glance, at one moment.
@@ -1271,7 +1380,7 @@ typedef struct {
 } klog_append_result;
 
 /**
- * A token that ends waiting calls. A handle; none can be made yet.
+ * A token that ends long calls (klog_cancel_create). A handle.
  */
 typedef struct {
     /**
@@ -1548,7 +1657,7 @@ typedef struct {
      */
     int64_t timeout_ms;
     /**
-     * Ends the call; must be 0 yet.
+     * Ends the call when it is fired; may be null.
      */
     klog_cancel cancel;
     /**
@@ -1684,6 +1793,80 @@ typedef struct {
      */
     uint64_t reserved[3];
 } klog_clean_progress;
+
+/**
+ * A metric, as klog_metric_describe tells of it. Its texts are static.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_metric).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_METRIC_ constant.
+     */
+    uint32_t type;
+    /**
+     * Kafka's name: that of the MBean, without its tags.
+     */
+    const char *name;
+    /**
+     * Its unit; empty for a plain number.
+     */
+    const char *unit;
+    /**
+     * What it says, in a sentence.
+     */
+    const char *help;
+} klog_metric;
+
+/**
+ * How far the opening of a log directory is.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_open_progress).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * Logs that were found in it; 0 until it was looked at.
+     */
+    uint64_t logs_total;
+    /**
+     * Those that are not loaded yet.
+     */
+    uint64_t logs_left;
+    /**
+     * Segments to be read again of the logs that are being loaded.
+     */
+    uint64_t segments_left;
+    /**
+     * Bytes to be read again of all logs that were looked at so far. It rises, until no log is left.
+     */
+    uint64_t bytes_total;
+    /**
+     * Those that were read.
+     */
+    uint64_t bytes_done;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} klog_open_progress;
+
+/**
+ * A stream of what happens in a manager. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_events;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1827,7 +2010,9 @@ klog_status klog_config_close(klog_config config);
  * Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
  * is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
  * (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
- * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+ * (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. With KLOG_OPEN_READ_ONLY nothing is locked or changed
+ * in any case: what follows of a load is seen by this manager alone. klog_manager_open_progress tells another thread how far
+ * it is.
  *
  * Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
  */
@@ -1835,6 +2020,22 @@ KLOG_NODISCARD
 klog_status klog_manager_open(const klog_manager_options *opts,
                               klog_manager *out,
                               klog_error *err);
+
+/**
+ * Takes in what the owner of the directories did since the last look, with KLOG_OPEN_READ_ONLY: what it appended, rolled,
+ * cleaned, cut, deleted and created. With a log of id 0 in all logs, else in that one. Nothing else does, but for a read that
+ * finds its segment gone: it looks at that log and starts over. It costs as much as there is new, so it may be called again
+ * and again. A batch that is not written to its end is not seen yet. Handles stay good; those of a log that was deleted
+ * answer KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION from now on, also if another one has its name. Cursors go on from where they
+ * are. The first failure is answered, the other logs are looked at all the same. On a manager that owns its directories:
+ * KLOG_OK, and nothing happens.
+ *
+ * Thread class T0, cost class C2; C3 if a log was cut and must be loaded anew. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_refresh(klog_manager manager,
+                                 klog_log only,
+                                 klog_error *err);
 
 /**
  * Counts of a manager, and what its open did.
@@ -1886,6 +2087,35 @@ klog_status klog_manager_dir_info(klog_manager manager,
                                   size_t *needed,
                                   klog_status *state,
                                   klog_error *err);
+
+/**
+ * Says whose a directory is: writes its meta.properties of version 1, so that a broker of that cluster takes the directory
+ * for its own. Nothing else writes that file. dir is its number in klog_manager_dir_info; directory_id has 16 bytes, null
+ * is a random one. A file that says the same stays.
+ *
+ * Thread class T2, cost class C3. cluster_id is required; directory_id and err are nullable. KLOG_ERR_INVALID_ARGUMENT if
+ * the file says something else, or another directory is of another cluster or node.
+ */
+KLOG_NODISCARD
+klog_status klog_meta_create(klog_manager manager,
+                             uint32_t dir,
+                             const char *cluster_id,
+                             size_t cluster_id_len,
+                             int32_t node_id,
+                             const uint8_t *directory_id,
+                             klog_error *err);
+
+/**
+ * Changes broker keys while logs are open: what topics without overrides of these keys go by, and the manager itself.
+ * Either all changes are made or none. changes is a broker config with nothing but the keys to change.
+ *
+ * Thread class T0, cost class C2. err is nullable. KLOG_ERR_INVALID_CONFIG for keys that cannot be changed while logs are
+ * open, or values that they do not take.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_set_config(klog_manager manager,
+                                    klog_config changes,
+                                    klog_error *err);
 
 /**
  * Makes every log durable.
@@ -1947,6 +2177,17 @@ klog_status klog_log_retry(klog_manager manager,
                            size_t topic_len,
                            int32_t partition,
                            klog_error *err);
+
+/**
+ * Gives the log's topic these overrides, instead of those that it had; all logs of the topic go by them from now on, and
+ * are managed. overrides is a topic config; an empty one leaves the defaults.
+ *
+ * Thread class T0, cost class C1. err is nullable. KLOG_ERR_INVALID_CONFIG if they contradict each other.
+ */
+KLOG_NODISCARD
+klog_status klog_log_set_config(klog_log log,
+                                klog_config overrides,
+                                klog_error *err);
 
 /**
  * The next offset to be assigned: the cheapest call.
@@ -2339,7 +2580,8 @@ klog_status klog_tick(klog_manager manager,
  * KLOG_ERR_INVALID_CONFIG if the log's cleanup.policy has no compact. KLOG_ERR_BUSY if another pass runs on it,
  * KLOG_ERR_CLEAN_PAUSED if it is paused, KLOG_ERR_CLEAN_ABORTED if it was cut, deleted or paused meanwhile.
  * KLOG_ERR_CORRUPT_MESSAGE if a batch is damaged: the log stays as it was. Over several logs the first failure is answered
- * after all others were cleaned. KLOG_ERR_TIMED_OUT after timeout_ms; what was done by then stays done.
+ * after all others were cleaned. KLOG_ERR_TIMED_OUT after timeout_ms,
+ * KLOG_ERR_CANCELLED when cancel is fired; what was done by then stays done.
  *
  * Thread class T0, cost class C3. opts, out and err are nullable.
  */
@@ -2381,9 +2623,9 @@ klog_status klog_clean_resume(klog_log log,
 
 /**
  * Waits until the cleaner has come to an offset: until the log's checkpoint is at or above it. timeout_ms 0 only looks, -1
- * waits without end. cancel must be 0 yet.
+ * waits without end.
  *
- * KLOG_ERR_TIMED_OUT if the time passed first.
+ * KLOG_ERR_TIMED_OUT if the time passed first, KLOG_ERR_CANCELLED if cancel was fired. cancel may be null.
  *
  * Thread class T0, cost class C4. err is nullable.
  */
@@ -2393,6 +2635,181 @@ klog_status klog_clean_await(klog_log log,
                              int64_t timeout_ms,
                              klog_cancel cancel,
                              klog_error *err);
+
+/**
+ * Moves a log to another of its manager's directories, by its number in klog_manager_dir_info. Appends and reads of it go
+ * on, but for a moment at the end, and all handles stay good. Its old files are removed after the default
+ * file.delete.delay.ms. If the time is up, or cancel is fired, what was copied stays, and the next call goes on from there;
+ * a call with the directory that the log is in gives it up. After any other error the log is where it was, or,
+ * if only the old directory failed at the very end, where it was to go.
+ *
+ * Thread class T0, cost class C3. timeout_ms -1 is no limit; cancel may be null, err is nullable. KLOG_ERR_BUSY if the log
+ * is being moved already; KLOG_ERR_LOG_DIR_NOT_FOUND if there is no such directory.
+ */
+KLOG_NODISCARD
+klog_status klog_log_move(klog_log log,
+                          uint32_t to_dir,
+                          int64_t timeout_ms,
+                          klog_cancel cancel,
+                          klog_error *err);
+
+/**
+ * Drops one of the copies of a partition that was found in several directories, so that none of them was loaded: the one in
+ * the directory of this number. It is removed as klog_log_delete removes. When one is left klog_log_retry loads it.
+ *
+ * Thread class T2, cost class C2. topic is required; err is nullable. KLOG_ERR_INVALID_ARGUMENT if the partition was not
+ * found in several directories, or not in this one, or only there is a copy left.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_resolve(klog_manager manager,
+                                 const char *topic_name,
+                                 size_t topic_len,
+                                 int32_t partition,
+                                 uint32_t drop_dir,
+                                 klog_error *err);
+
+/**
+ * Lets a copy that was on its way to another directory be the partition's log, where there is none: the directory that it
+ * came from is lost, or not among those of this manager. It may lack what was appended last there.
+ *
+ * Thread class T2, cost class C3. topic is required; err is nullable. KLOG_ERR_INVALID_ARGUMENT if there is no such copy, or
+ * the log is there.
+ */
+KLOG_NODISCARD
+klog_status klog_log_promote(klog_manager manager,
+                             const char *topic_name,
+                             size_t topic_len,
+                             int32_t partition,
+                             klog_error *err);
+
+/**
+ * Makes a token. A call that was given one ends with KLOG_ERR_CANCELLED soon after it was fired, and at once if it was fired
+ * before; what the call had done by then stays.
+ *
+ * Thread class T0, cost class C1. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_cancel_create(klog_cancel *out,
+                               klog_error *err);
+
+/**
+ * Ends the calls that carry the token, those that run and those to come.
+ *
+ * Thread class T3, cost class C0.
+ */
+klog_status klog_cancel_fire(klog_cancel cancel);
+
+/**
+ * Ends a token's handle. Calls that carry it go on, and can no longer be ended by it.
+ *
+ * Thread class T0, cost class C1.
+ */
+klog_status klog_cancel_close(klog_cancel cancel);
+
+/**
+ * What metric number index is. KLOG_ERR_END behind the last. The texts live as long as the process; new metrics come at the
+ * end.
+ *
+ * Thread class T0, cost class C0. out is required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_metric_describe(uint32_t index,
+                                 klog_metric *out,
+                                 klog_error *err);
+
+/**
+ * The values of all metrics, in the order of klog_metric_describe; *count is how many there are. With a log those of this
+ * log, of its topic, of its directory, or of the manager, whichever is the narrowest that there is. With a log of id 0 those
+ * of the whole manager: numbers of logs and directories are added up, of RetentionSizeInPercent it is the largest.
+ * KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION for a log of another manager, and for one that was deleted.
+ *
+ * Thread class T0, cost class C1. values is required unless cap is 0; count and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_metrics_read(klog_manager manager,
+                              klog_log only,
+                              uint64_t *values,
+                              size_t cap,
+                              size_t *count,
+                              klog_error *err);
+
+/**
+ * All metrics as text, for a scraper: format is KLOG_METRICS_OPENMETRICS. *needed is the length with its NUL. Logs come and
+ * go: ask for the size and the text with some room in between.
+ *
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_metrics_text(klog_manager manager,
+                              uint32_t format,
+                              char *buf,
+                              size_t cap,
+                              size_t *needed,
+                              klog_error *err);
+
+/**
+ * How far the opening of a log directory is: for another thread while klog_manager_open runs, which may take minutes. dir is
+ * the directory as it was given there. buf gets a line for each log that is being loaded: topic-partition TAB number of the
+ * thread TAB segments left TAB bytes to be read TAB bytes read LF. Without a buffer only out is written.
+ *
+ * KLOG_ERR_END while no opening of this process has that directory: before it owns it, and once it is done.
+ *
+ * Thread class T0, cost class C1. dir and out are required; buf may be null with cap 0; needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_manager_open_progress(const char *dir,
+                                       size_t dir_len,
+                                       klog_open_progress *out,
+                                       char *buf,
+                                       size_t cap,
+                                       size_t *needed,
+                                       klog_error *err);
+
+/**
+ * Opens a stream of events: mask is KLOG_EVENT_ bits, 0 for all; it holds up to capacity of them, 0 for 1024. When it is
+ * full the newest are lost and counted, and nobody waits. The stream begins with what the open found, as in
+ * klog_manager_report, and with the directories that are offline by now; so nothing of the open is missed.
+ *
+ * *fd is an eventfd of the stream's, to be waited on and never read or closed: it is readable while klog_events_poll has
+ * something to answer, events or KLOG_ERR_CLOSED. Without an fd there is none.
+ *
+ * Thread class T2, cost class C1. out is required, null on failure; fd and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_events_open(klog_manager manager,
+                             uint64_t mask,
+                             size_t capacity,
+                             klog_events *out,
+                             int *fd,
+                             klog_error *err);
+
+/**
+ * Takes events out of the stream, the oldest first, as many as fit, and waits for the first one up to timeout_ms: 0 not at
+ * all, -1 without limit. buf gets a line for each, and a NUL: kind TAB ms since 1970 TAB directory TAB topic-partition TAB
+ * status TAB offset TAB count TAB bytes TAB text LF. A field without a value is "-"; tab, LF and backslash inside of one are
+ * \t, \n, \\. *count is how many lines were written.
+ *
+ * KLOG_ERR_TIMED_OUT if none came. KLOG_ERR_BUFFER_TOO_SMALL if the first one does not fit; it stays, and err->position says
+ * how many bytes it needs. KLOG_ERR_CLOSED once the manager is closed, also for a call that waits.
+ *
+ * Thread class T0, cost class C4. buf is required; cancel must be null: nothing can be cancelled yet; count and err are
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_events_poll(klog_events events,
+                             void *buf,
+                             size_t cap,
+                             size_t *count,
+                             int64_t timeout_ms,
+                             klog_cancel cancel,
+                             klog_error *err);
+
+/**
+ * Ends the stream and its eventfd. Calls that wait in it answer KLOG_ERR_CLOSED.
+ *
+ * Thread class T2, cost class C1.
+ */
+klog_status klog_events_close(klog_events events);
 
 #ifdef __cplusplus
 }  // extern "C"

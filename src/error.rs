@@ -259,6 +259,7 @@ struct Context {
     position: Option<u64>,
     record_index: Option<usize>,
     record_errors: Vec<RecordError>,
+    flaws: RecordFlaws,
     dir_offline: bool,
 }
 
@@ -271,6 +272,19 @@ pub struct RecordError {
     pub kafka_code: i32,
     /// One sentence in English.
     pub message: String,
+}
+
+/// How often Kafka counts each fault of the records of an append that was refused (manager.md 14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordFlaws {
+    /// Records without a key for a compacted topic.
+    pub no_key: u64,
+    /// Records or batches of another format than what they came in.
+    pub magic: u64,
+    /// Checksums that are wrong.
+    pub checksum: u64,
+    /// Batches that claim impossible offsets or sequences.
+    pub offset_or_sequence: u64,
 }
 
 impl Error {
@@ -288,6 +302,7 @@ impl Error {
             position: None,
             record_index: None,
             record_errors: Vec::new(),
+            flaws: RecordFlaws::default(),
             dir_offline: false,
         }))
     }
@@ -380,6 +395,13 @@ impl Error {
         self
     }
 
+    /// Adds what Kafka counts of the records that this refuses.
+    #[must_use]
+    pub fn with_flaws(mut self, flaws: RecordFlaws) -> Self {
+        self.0.flaws = flaws;
+        self
+    }
+
     /// Replaces Kafka's code where one kind stands for several of Kafka's errors.
     #[must_use]
     pub fn with_kafka_code(mut self, code: i32) -> Self {
@@ -459,6 +481,12 @@ impl Error {
     #[must_use]
     pub fn record_errors(&self) -> &[RecordError] {
         &self.0.record_errors
+    }
+
+    /// What Kafka counts of the records that this refused.
+    #[must_use]
+    pub fn flaws(&self) -> RecordFlaws {
+        self.0.flaws
     }
 
     /// Whether the log's directory went offline by this failure.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use klog::config::ConfigSet;
 use klog::error::{Error, ErrorKind};
+use klog::format::uuid::Uuid;
 use klog::log::{FindingKind, Log};
 use klog::manager::{CreateOptions, Manager, ManagerOptions, MissingDir};
 use klog::types::TopicPartition;
@@ -255,6 +256,67 @@ fn one_directory_under_two_names_is_refused() {
         "{error}"
     );
     assert_eq!(content(&dirs.paths[0]), tree::Content::default());
+}
+
+#[test]
+fn one_directory_inside_another_is_refused_and_both_are_named() {
+    for (first, second) in [("a", "a/b-0"), ("a/b/c", "a")] {
+        let mut dirs = Dirs::new(0);
+        for name in [first, second] {
+            let path = dirs.root.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            dirs.paths.push(path);
+        }
+        let before = tree::content(dirs.root.path());
+        let error = dirs.try_open().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        for path in &dirs.paths {
+            assert!(error.message().contains(path.to_str().unwrap()), "{error}");
+        }
+        assert_eq!(tree::content(dirs.root.path()), before);
+    }
+    // A name that only begins alike is another directory.
+    let mut dirs = Dirs::new(1);
+    let alike = dirs.root.path().join("disk-00");
+    fs::create_dir(&alike).unwrap();
+    dirs.paths.push(alike);
+    dirs.open().close().unwrap();
+}
+
+#[test]
+fn a_directory_is_chosen_by_its_id_and_the_ids_of_all_are_told() {
+    let dirs = Dirs::new(3);
+    let manager = dirs.open();
+    let ids: Vec<Uuid> = (0..3u8).map(|n| Uuid([n + 9; 16])).collect();
+    for (path, id) in dirs.paths.iter().zip(&ids) {
+        manager.create_meta(path, "cluster", 1, Some(*id)).unwrap();
+    }
+    let twice = manager.create_meta(&dirs.paths[0], "cluster", 1, Some(ids[1]));
+    assert_eq!(twice.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    let told = |manager: &Manager| -> Vec<Uuid> {
+        let dirs = manager.dirs();
+        dirs.iter()
+            .map(|dir| dir.meta.directory_id.unwrap())
+            .collect()
+    };
+    assert_eq!(told(&manager), ids);
+    let make = |manager: &Manager, partition: &str, id| {
+        let options = CreateOptions {
+            directory_id: Some(id),
+            ..CreateOptions::default()
+        };
+        let log = manager
+            .get_or_create_log(&name(partition), &options)
+            .unwrap();
+        let home = log.dir().parent().unwrap().to_path_buf();
+        dirs.paths.iter().position(|path| *path == home).unwrap()
+    };
+    assert_eq!(make(&manager, "a-0", ids[2]), 2);
+    assert_eq!(make(&manager, "a-1", ids[2]), 2);
+    // manager.md 3.2 (2): an id that no directory has says nothing.
+    assert_eq!(make(&manager, "a-2", Uuid([77; 16])), 0);
+    manager.close().unwrap();
+    assert_eq!(told(&dirs.open()), ids);
 }
 
 #[test]

@@ -150,12 +150,14 @@ fn recover_at_time_zero(dir: &Path) {
     let manager = Manager::open(ManagerOptions {
         dirs: vec![dir.to_path_buf()],
         missing_dir: MissingDir::Refuse,
+        access: klog::manager::Access::Own,
         config: Arc::new(ConfigSet::broker().resolve().unwrap()),
         fs: Arc::new(RealFs),
         clock: Arc::new(ManualClock::new(TimestampMs(0))),
         recovery_threads: None,
         broker_epoch: -1,
         high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        progress: None,
     });
     manager.unwrap().close().unwrap();
 }

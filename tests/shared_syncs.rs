@@ -74,6 +74,10 @@ impl File for GatedFile {
         self.file.write_at(buf, position)
     }
 
+    fn identity(&self) -> klog::error::Result<klog::io::FileIdentity> {
+        self.file.identity()
+    }
+
     fn len(&self) -> Result<u64> {
         self.file.len()
     }
@@ -151,12 +155,14 @@ fn open(home: &Home, gate: &Arc<Gate>) -> Manager {
     Manager::open(ManagerOptions {
         dirs: vec![home.dir.clone()],
         missing_dir: MissingDir::Refuse,
+        access: klog::manager::Access::Own,
         config: home.config(),
         fs: Arc::new(GatedFs(RealFs, Arc::clone(gate))),
         clock: Arc::clone(&home.clock) as Arc<dyn klog::io::Clock>,
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks: HighWatermarks::FollowEnd,
+        progress: None,
     })
     .unwrap()
 }

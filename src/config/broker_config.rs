@@ -2,7 +2,7 @@
 //!
 //! Implements config.md 5.10 and 6.1-6.7, and the refusals of cleaner.md 3.11.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::broker_keys as keys;
 use super::choices::UnmanagedTopics;
@@ -144,6 +144,15 @@ impl BrokerConfig {
             .unwrap_or_else(|| paths(Values::default().read(&keys::LOG_DIR)))
     }
 
+    /// Whether no new log is to be put into a directory (manager.md 3.3). Paths count from the working directory.
+    #[must_use]
+    pub fn is_cordoned(&self, dir: &Path) -> bool {
+        match &self.cordoned_log_dirs {
+            CordonedDirs::All => true,
+            CordonedDirs::These(dirs) => dirs.iter().any(|cordoned| is_same(cordoned, dir)),
+        }
+    }
+
     /// Checks the directories that are going to be opened against the configuration. Whoever names the directories
     /// himself calls this; those of `log.dirs` have been checked.
     ///
@@ -159,14 +168,13 @@ impl BrokerConfig {
         let CordonedDirs::These(cordoned) = &self.cordoned_log_dirs else {
             return Ok(());
         };
-        let is_missing = |dir: &&PathBuf| {
-            !dirs
-                .iter()
+        let is_spelled = |dir: &PathBuf| {
+            dirs.iter()
                 .any(|known| known.as_os_str() == dir.as_os_str())
         };
         let missing: Vec<_> = cordoned
             .iter()
-            .filter(is_missing)
+            .filter(|dir| !is_spelled(dir))
             .map(|dir| dir.display().to_string())
             .collect();
         if missing.is_empty() {
@@ -177,6 +185,12 @@ impl BrokerConfig {
             missing.join(", ")
         )))
     }
+}
+
+/// Whether two paths are spelled alike, seen from the working directory.
+fn is_same(a: &Path, b: &Path) -> bool {
+    a.as_os_str() == b.as_os_str()
+        || matches!((std::path::absolute(a), std::path::absolute(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 impl CordonedDirs {

@@ -23,6 +23,8 @@ pub struct Resolved {
     pub warnings: Vec<ConfigWarning>,
     default_log_config: Arc<LogConfig>,
     topics: BTreeMap<String, Arc<LogConfig>>,
+    /// What it was made from.
+    source: ConfigSet,
 }
 
 impl ConfigSet {
@@ -51,11 +53,39 @@ impl ConfigSet {
             topic_defaults,
             warnings,
             topics,
+            source: self.clone(),
         })
     }
 }
 
 impl Resolved {
+    /// This configuration with changes of broker keys on top, if all of them may be made while logs are open; overrides of
+    /// topics stay (manager.md 12.2).
+    ///
+    /// # Errors
+    /// As [`ConfigSet::with_changes`] and [`ConfigSet::resolve`].
+    pub fn with_changes(&self, changes: &ConfigSet) -> Result<Self> {
+        self.source.with_changes(changes)?.resolve()
+    }
+
+    /// This configuration with these overrides for a topic, instead of those that it had (manager.md 12.3).
+    ///
+    /// # Errors
+    /// `InvalidConfig` if they contradict each other.
+    pub fn with_topic(&self, topic: &str, overrides: &TopicOverrides) -> Result<Self> {
+        let config = self
+            .topic_defaults
+            .overlaid(overrides)
+            .map_err(|e| e.context(format_args!("topic {topic}")))?;
+        let mut changed = self.clone();
+        changed.topics.insert(topic.to_owned(), Arc::new(config));
+        changed
+            .source
+            .topics
+            .insert(topic.to_owned(), overrides.clone());
+        Ok(changed)
+    }
+
     /// The overrides that a topic was given, which may be none at all; `None` if nothing was said about the topic
     /// (manager.md 2.2).
     pub fn overrides_for(&self, topic: &str) -> Option<&TopicOverrides> {

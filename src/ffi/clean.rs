@@ -29,7 +29,8 @@ use crate::types::{Offset, TimestampMs};
 /// KLOG_ERR_INVALID_CONFIG if the log's cleanup.policy has no compact. KLOG_ERR_BUSY if another pass runs on it,
 /// KLOG_ERR_CLEAN_PAUSED if it is paused, KLOG_ERR_CLEAN_ABORTED if it was cut, deleted or paused meanwhile.
 /// KLOG_ERR_CORRUPT_MESSAGE if a batch is damaged: the log stays as it was. Over several logs the first failure is answered
-/// after all others were cleaned. KLOG_ERR_TIMED_OUT after timeout_ms; what was done by then stays done.
+/// after all others were cleaned. KLOG_ERR_TIMED_OUT after timeout_ms,
+/// KLOG_ERR_CANCELLED when cancel is fired; what was done by then stays done.
 ///
 /// Thread class T0, cost class C3. opts, out and err are nullable.
 #[unsafe(no_mangle)]
@@ -54,7 +55,7 @@ pub extern "C" fn klog_clean(
             })?),
         };
         let started = SystemClock.now();
-        let in_time = || ensure_in_time(started, options.timeout_ms);
+        let in_time = go_on(options.cancel, options.timeout_ms)?;
         let passes = handles::with_manager(call, manager, Access::Change, |open| {
             run(&open.manager, named.as_ref(), &options, &in_time)
         })?;
@@ -73,7 +74,6 @@ fn check_options(options: &klog_clean_options, is_named: bool) -> Result<()> {
     check_flags(options.flags, KLOG_DRY_RUN | of_one, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
     check_reserved(&[u64::from(options.reserved0)], "opts")?;
-    check_cancel(options.cancel)?;
     if options.flags & of_one != 0 && !is_named {
         return Err(Error::invalid_argument(
             "opts.flags: KLOG_CLEAN_ROLL and KLOG_CLEAN_HAS_FIRST_DIRTY need a log",
@@ -93,14 +93,19 @@ fn check_options(options: &klog_clean_options, is_named: bool) -> Result<()> {
     Ok(())
 }
 
-fn check_cancel(cancel: klog_cancel) -> Result<()> {
-    if cancel.id == 0 {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "cancel must be 0: tokens cannot be made yet",
-    ))
+/// What a call asks between its steps whether to go on. `timeout_ms` is above 0, or there is no limit.
+fn go_on(cancel: klog_cancel, timeout_ms: i64) -> Result<impl Fn() -> Result<()> + Sync> {
+    let token = match cancel.id {
+        0 => None,
+        _ => Some(handles::cancel_token(cancel)?),
+    };
+    let started = SystemClock.now();
+    Ok(move || {
+        if let Some(token) = &token {
+            token.check()?;
+        }
+        ensure_in_time(started, timeout_ms)
+    })
 }
 
 /// 0 is without end.
@@ -260,9 +265,9 @@ pub extern "C" fn klog_clean_resume(log: klog_log, err: *mut klog_error) -> klog
 }
 
 /// Waits until the cleaner has come to an offset: until the log's checkpoint is at or above it. timeout_ms 0 only looks, -1
-/// waits without end. cancel must be 0 yet.
+/// waits without end.
 ///
-/// KLOG_ERR_TIMED_OUT if the time passed first.
+/// KLOG_ERR_TIMED_OUT if the time passed first, KLOG_ERR_CANCELLED if cancel was fired. cancel may be null.
 ///
 /// Thread class T0, cost class C4. err is nullable.
 #[unsafe(no_mangle)]
@@ -275,13 +280,12 @@ pub extern "C" fn klog_clean_await(
     err: *mut klog_error,
 ) -> klog_status {
     guard("klog_clean_await", err, |call| {
-        check_cancel(cancel)?;
         if timeout_ms < -1 {
             return Err(Error::invalid_argument(format!(
                 "timeout_ms is {timeout_ms}; 0 only looks, -1 waits without end"
             )));
         }
-        let started = SystemClock.now();
+        let in_time = go_on(cancel, timeout_ms)?;
         let go_on = || {
             if timeout_ms == 0 {
                 return Err(Error::new(
@@ -289,7 +293,7 @@ pub extern "C" fn klog_clean_await(
                     format!("the log is not clean up to {offset} yet"),
                 ));
             }
-            ensure_in_time(started, timeout_ms)
+            in_time()
         };
         handles::with_log(call, log, Access::Look, |open| {
             manager_of(open)?.await_cleaned(&open.log, Offset(offset), &go_on)

@@ -17,6 +17,11 @@ pub const KLOG_OPEN_CREATE_DIRS: u32 = 4;
 /// In klog_manager_options.flags: high watermarks come from replication-offset-checkpoint and are moved by the caller, with
 /// klog_high_watermark_set. Without it they follow the log ends.
 pub const KLOG_OPEN_HW_FROM_CHECKPOINT: u32 = 8;
+/// klog_manager_open: the directories may be another process's, such as a live broker's. No lock is taken; nothing in them is
+/// created, written, renamed, removed or synced, and they need not be writable. What loading would change (a torn end cut,
+/// indexes and states made anew) is held in memory. Calls that would change a log are KLOG_ERR_READ_ONLY; klog_tick and
+/// background threads have nothing to do. klog_manager_refresh takes in what the owner did since.
+pub const KLOG_OPEN_READ_ONLY: u32 = 16;
 
 /// klog_manager_close: write nothing, as a crash would; the next open recovers.
 pub const KLOG_CLOSE_ABANDON: u32 = 1;
@@ -127,6 +132,50 @@ pub const KLOG_FEATURE_LZ4: u64 = 4;
 pub const KLOG_FEATURE_ZSTD: u64 = 8;
 /// klog_features: indexes are mapped into memory.
 pub const KLOG_FEATURE_MMAP: u64 = 16;
+
+/// Of klog_metric.type: it rises and falls.
+pub const KLOG_METRIC_GAUGE: u32 = 0;
+/// Of klog_metric.type: it only rises, from the opening of its manager, log or topic on: Kafka's meter.
+pub const KLOG_METRIC_COUNTER: u32 = 1;
+/// Of klog_metric.type: how often, of Kafka's timer; it only rises.
+pub const KLOG_METRIC_TIMER_COUNT: u32 = 2;
+/// Of klog_metric.type: how long all of them took together, of Kafka's timer; it only rises.
+pub const KLOG_METRIC_TIMER_SUM: u32 = 3;
+
+/// Format of klog_metrics_text: OpenMetrics, version 1.0.0.
+pub const KLOG_METRICS_OPENMETRICS: u32 = 0;
+
+/// Kind of event, "lost": the stream was full, count events are missing here. Comes whatever the mask is.
+pub const KLOG_EVENT_LOST: u64 = 1;
+/// Kind of event, "recovered": bytes not known to be good were read again by the open; some may have been cut off.
+pub const KLOG_EVENT_RECOVERED: u64 = 2;
+/// Kind of event, "repaired": a derived file was missing or wrong and was made anew, or a small file was replaced.
+pub const KLOG_EVENT_REPAIRED: u64 = 4;
+/// Kind of event, "ignored": something that is not Kafka's was found and left alone.
+pub const KLOG_EVENT_IGNORED: u64 = 8;
+/// Kind of event, "config": a configuration key was not used, or not as it was written.
+pub const KLOG_EVENT_CONFIG: u64 = 16;
+/// Kind of event, "load-failed": a log could not be opened.
+pub const KLOG_EVENT_LOAD_FAILED: u64 = 32;
+/// Kind of event, "dir-offline": a log directory went out of use, with its logs.
+pub const KLOG_EVENT_DIR_OFFLINE: u64 = 64;
+/// Kind of event, "log-created": a log was made.
+pub const KLOG_EVENT_LOG_CREATED: u64 = 128;
+/// Kind of event, "log-deleted": a log was deleted.
+pub const KLOG_EVENT_LOG_DELETED: u64 = 256;
+/// Kind of event, "rolled": a segment began at offset.
+pub const KLOG_EVENT_ROLLED: u64 = 512;
+/// Kind of event, "segments-deleted": retention took count segments with bytes; the log starts at offset.
+pub const KLOG_EVENT_SEGMENTS_DELETED: u64 = 1024;
+/// Kind of event, "truncated": a log was cut, and ends at offset.
+pub const KLOG_EVENT_TRUNCATED: u64 = 2048;
+/// Kind of event, "cleaned": a log was cleaned.
+pub const KLOG_EVENT_CLEANED: u64 = 4096;
+/// Kind of event, "moved": a log was moved to another directory.
+pub const KLOG_EVENT_MOVED: u64 = 8192;
+/// Kind of event, "task-failed": a task of klog_tick, or of the thread in the background, failed; the text begins with its
+/// name.
+pub const KLOG_EVENT_TASK_FAILED: u64 = 16384;
 
 /// klog_error.flags: the same call may succeed later.
 pub const KLOG_ERRF_RETRIABLE: u32 = 1;

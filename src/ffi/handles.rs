@@ -12,11 +12,14 @@ use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::Mutex;
 
 use super::guard::Call;
-use super::types::{klog_config, klog_cursor, klog_log, klog_manager};
+use super::types::{
+    klog_cancel, klog_config, klog_cursor, klog_events, klog_log, klog_manager, klog_status,
+};
 use crate::config::ConfigSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Cursor, Log};
 use crate::manager::Manager;
+use crate::service::{CancelToken, EventStream};
 
 /// Slots of one block; blocks are made as they are needed and stay.
 const BLOCK_SLOTS: usize = 1024;
@@ -31,6 +34,8 @@ pub(crate) enum Kind {
     Manager = 2,
     Log = 3,
     Cursor = 4,
+    Cancel = 5,
+    Events = 9,
 }
 
 /// An object behind a handle.
@@ -39,6 +44,8 @@ pub(crate) enum Object {
     Manager(OpenManager),
     Log(OpenLog),
     Cursor(Box<Mutex<OpenCursor>>, Arc<AtomicBool>),
+    Cancel(Arc<CancelToken>),
+    Events(EventStream, Arc<AtomicBool>),
 }
 
 pub(crate) struct OpenManager {
@@ -301,6 +308,37 @@ pub(crate) fn add_cursor(cursor: OpenCursor, poison: Arc<AtomicBool>) -> Result<
     })
 }
 
+pub(crate) fn add_cancel(token: Arc<CancelToken>) -> Result<klog_cancel> {
+    Ok(klog_cancel {
+        id: add(Kind::Cancel, Object::Cancel(token))?,
+    })
+}
+
+pub(crate) fn cancel_token(cancel: klog_cancel) -> Result<Arc<CancelToken>> {
+    match &find(Kind::Cancel, cancel.id)?.object {
+        Object::Cancel(token) => Ok(Arc::clone(token)),
+        _ => Err(wrong_object()),
+    }
+}
+
+/// Fires a token, also in a signal handler: the handle is looked up without a lock, and nothing is allocated unless the handle
+/// is wrong.
+pub(crate) fn fire_cancel(cancel: klog_cancel) -> klog_status {
+    match cancel_token(cancel) {
+        Ok(token) => {
+            token.fire();
+            super::constants::KLOG_OK
+        }
+        Err(e) => e.kind().status(),
+    }
+}
+
+pub(crate) fn add_events(events: EventStream, poison: Arc<AtomicBool>) -> Result<klog_events> {
+    Ok(klog_events {
+        id: add(Kind::Events, Object::Events(events, poison))?,
+    })
+}
+
 /// BUSY for a second call at the same time on a handle that takes one.
 fn busy(kind: Kind) -> Error {
     Error::new(
@@ -362,6 +400,21 @@ pub(crate) fn with_cursor<T>(
         Object::Cursor(open, poison) => {
             check_poison(call, poison, Access::Look)?;
             work(&mut *open.try_lock().ok_or_else(|| busy(Kind::Cursor))?)
+        }
+        _ => Err(wrong_object()),
+    }
+}
+
+pub(crate) fn with_events<T>(
+    call: &Call,
+    events: klog_events,
+    work: impl FnOnce(&EventStream) -> Result<T>,
+) -> Result<T> {
+    let entry = find(Kind::Events, events.id)?;
+    match &entry.object {
+        Object::Events(stream, poison) => {
+            check_poison(call, poison, Access::Look)?;
+            work(stream)
         }
         _ => Err(wrong_object()),
     }

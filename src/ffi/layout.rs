@@ -15,12 +15,20 @@ pub struct Place {
     pub bytes: usize,
 }
 
+/// The name of a field in C: what is a keyword of Rust only needs no mark there.
+const fn c_name(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
 macro_rules! layout {
     ($($name:ident { $($field:ident),* $(,)? })*) => {
         /// Every struct with its fields, in the header's order.
         pub const LAYOUT: &[Place] = &[$(
             Place { of: stringify!($name), field: "", bytes: size_of::<$name>() },
-            $(Place { of: stringify!($name), field: stringify!($field), bytes: offset_of!($name, $field) },)*
+            $(Place { of: stringify!($name), field: c_name(stringify!($field)), bytes: offset_of!($name, $field) },)*
         )*];
     };
 }
@@ -31,6 +39,7 @@ layout! {
     klog_log { id }
     klog_cursor { id }
     klog_cancel { id }
+    klog_events { id }
     klog_error {
         struct_size, status, kafka_code, os_errno, flags, partition, offset, position, record_index, message_len,
         path_len, reserved0, reserved1, message, path,
@@ -88,6 +97,10 @@ layout! {
     klog_clean_progress {
         struct_size, flags, phase, reserved0, bytes_done, bytes_total, first_dirty_offset, end_offset, started_ms,
         reserved,
+    }
+    klog_metric { struct_size, r#type, name, unit, help }
+    klog_open_progress {
+        struct_size, flags, logs_total, logs_left, segments_left, bytes_total, bytes_done, reserved,
     }
 }
 
@@ -149,6 +162,8 @@ mod tests {
             ("klog_clean_options", 88),
             ("klog_clean_result", 160),
             ("klog_clean_progress", 80),
+            ("klog_metric", 32),
+            ("klog_open_progress", 80),
             ("klog_log", 8),
         ] {
             assert_eq!(of(name), bytes, "{name}");

@@ -13,7 +13,7 @@ use super::guard::guard;
 use super::handles::{self, Access, Kind, OpenLog};
 use super::manager::absolute;
 use super::types::{
-    klog_error, klog_log, klog_log_info, klog_log_options, klog_manager, klog_status,
+    klog_config, klog_error, klog_log, klog_log_info, klog_log_options, klog_manager, klog_status,
     klog_timestamp_offset,
 };
 use crate::error::{Error, Result};
@@ -109,9 +109,9 @@ fn open_log(
     };
     let is_manual = options.flags & KLOG_LOG_MANUAL_HW != 0;
     // Checked before anything is made.
-    let config = overrides
-        .map(|o| manager.config().topic_defaults.overlaid(&o))
-        .transpose()?;
+    if let Some(overrides) = &overrides {
+        manager.config().topic_defaults.overlaid(overrides)?;
+    }
     let log = if options.flags & KLOG_LOG_CREATE == 0 {
         let log = manager.log(partition)?;
         if let Some(id) = topic_id {
@@ -136,14 +136,35 @@ fn open_log(
             &CreateOptions {
                 topic_id,
                 dir,
+                directory_id: None,
                 is_watermark_manual: is_manual,
             },
         )?
     };
-    if let Some(config) = config {
-        log.set_config(Arc::new(config));
+    if let Some(overrides) = overrides {
+        manager.set_topic_config(&partition.topic, &overrides)?;
     }
     Ok(log)
+}
+
+/// Gives the log's topic these overrides, instead of those that it had; all logs of the topic go by them from now on, and
+/// are managed. overrides is a topic config; an empty one leaves the defaults.
+///
+/// Thread class T0, cost class C1. err is nullable. KLOG_ERR_INVALID_CONFIG if they contradict each other.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_log_set_config(
+    log: klog_log,
+    overrides: klog_config,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_log_set_config", err, |call| {
+        let overrides = handles::with_config(overrides, |set| set.topic_overrides())?;
+        handles::with_log(call, log, Access::Change, |open| {
+            super::maintain::manager_of(open)?
+                .set_topic_config(&open.log.partition().topic, &overrides)
+        })
+    })
 }
 
 /// The next offset to be assigned: the cheapest call.

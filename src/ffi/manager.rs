@@ -7,27 +7,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::args::{
     array, check_flags, check_output, check_required, check_reserved, copy_growable, give_text,
-    path, read_input, size,
+    path, read_input, size, text,
 };
 use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
+use super::metrics::Opening;
 use super::types::{
-    klog_error, klog_manager, klog_manager_info, klog_manager_options, klog_status,
+    klog_config, klog_error, klog_log, klog_manager, klog_manager_info, klog_manager_options,
+    klog_status,
 };
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::uuid::Uuid;
 use crate::io::{Clock, ManualClock, SystemClock};
+use crate::log::Log;
 use crate::log::escape;
-use crate::manager::{HighWatermarks, Manager, ManagerOptions, MissingDir};
+use crate::manager::{self, HighWatermarks, Manager, ManagerOptions, MissingDir};
 use crate::service::Background;
 use crate::types::TimestampMs;
 
 /// Opens log directories: locks them, and loads and recovers every log in them. A directory or log that cannot be opened
 /// is reported (klog_manager_report) and left as it is; the others are served. Fails if no directory can be used
 /// (KLOG_ERR_LOG_DIR_NOT_FOUND, KLOG_ERR_KAFKA_STORAGE_ERROR), or if one is owned by another manager, broker or process
-/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed.
+/// (KLOG_ERR_DIR_LOCKED); then nothing is open and nothing was changed. With KLOG_OPEN_READ_ONLY nothing is locked or changed
+/// in any case: what follows of a load is seen by this manager alone. klog_manager_open_progress tells another thread how far
+/// it is.
 ///
 /// Thread class T2, cost class C3. opts and out are required; out is null on failure; err is nullable.
 #[unsafe(no_mangle)]
@@ -51,7 +57,8 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     let known = KLOG_OPEN_MANUAL_CLOCK
         | KLOG_OPEN_HAS_BROKER_EPOCH
         | KLOG_OPEN_CREATE_DIRS
-        | KLOG_OPEN_HW_FROM_CHECKPOINT;
+        | KLOG_OPEN_HW_FROM_CHECKPOINT
+        | KLOG_OPEN_READ_ONLY;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
     let mut dirs = Vec::new();
@@ -71,13 +78,21 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
             "no log directory was given: neither opts.dirs nor log.dirs of the config",
         ));
     }
+    let is_read_only = options.flags & KLOG_OPEN_READ_ONLY != 0;
     let manual = options.flags & KLOG_OPEN_MANUAL_CLOCK != 0;
     let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
+    let opening = Opening::begin();
     let manager = Manager::open(ManagerOptions {
+        progress: Some(opening.progress()),
         missing_dir: if options.flags & KLOG_OPEN_CREATE_DIRS == 0 {
             MissingDir::Refuse
         } else {
             MissingDir::Create
+        },
+        access: if is_read_only {
+            manager::Access::ReadOnly
+        } else {
+            manager::Access::Own
         },
         clock: clock.clone().map_or_else(
             || Arc::new(SystemClock) as Arc<dyn Clock>,
@@ -100,6 +115,7 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     let poison = Arc::new(AtomicBool::new(false));
     let background = match options.background_threads {
         0 => None,
+        _ if is_read_only => None,
         _ => Some(Background::start(&manager, Arc::clone(&poison))?),
     };
     Ok(OpenManager {
@@ -117,6 +133,36 @@ fn resolve(options: &klog_manager_options) -> Result<Arc<Resolved>> {
         handles::with_config(options.config, |set| set.resolve())?
     };
     Ok(Arc::new(resolved))
+}
+
+/// Takes in what the owner of the directories did since the last look, with KLOG_OPEN_READ_ONLY: what it appended, rolled,
+/// cleaned, cut, deleted and created. With a log of id 0 in all logs, else in that one. Nothing else does, but for a read that
+/// finds its segment gone: it looks at that log and starts over. It costs as much as there is new, so it may be called again
+/// and again. A batch that is not written to its end is not seen yet. Handles stay good; those of a log that was deleted
+/// answer KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION from now on, also if another one has its name. Cursors go on from where they
+/// are. The first failure is answered, the other logs are looked at all the same. On a manager that owns its directories:
+/// KLOG_OK, and nothing happens.
+///
+/// Thread class T0, cost class C2; C3 if a log was cut and must be loaded anew. err is nullable.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_refresh(
+    manager: klog_manager,
+    only: klog_log,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_refresh", err, |call| {
+        let named: Option<Arc<Log>> = match only.id {
+            0 => None,
+            _ => Some(handles::with_log(call, only, Access::Look, |open| {
+                Ok(Arc::clone(&open.log))
+            })?),
+        };
+        handles::with_manager(call, manager, Access::Change, |open| match &named {
+            Some(log) => open.manager.refresh_log(log),
+            None => open.manager.refresh(),
+        })
+    })
 }
 
 /// Counts of a manager, and what its open did.
@@ -227,7 +273,7 @@ fn list(manager: &Manager) -> String {
 }
 
 /// Lines as one text.
-fn lines(lines: impl Iterator<Item = String>) -> String {
+pub(crate) fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
@@ -262,6 +308,59 @@ pub extern "C" fn klog_manager_dir_info(
             unsafe { state.write_unaligned(status) };
         }
         Ok(())
+    })
+}
+
+/// Says whose a directory is: writes its meta.properties of version 1, so that a broker of that cluster takes the directory
+/// for its own. Nothing else writes that file. dir is its number in klog_manager_dir_info; directory_id has 16 bytes, null
+/// is a random one. A file that says the same stays.
+///
+/// Thread class T2, cost class C3. cluster_id is required; directory_id and err are nullable. KLOG_ERR_INVALID_ARGUMENT if
+/// the file says something else, or another directory is of another cluster or node.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_meta_create(
+    manager: klog_manager,
+    dir: u32,
+    cluster_id: *const c_char,
+    cluster_id_len: usize,
+    node_id: i32,
+    directory_id: *const u8,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_meta_create", err, |call| {
+        let cluster_id = text(cluster_id, cluster_id_len, "cluster_id")?;
+        let directory_id = if directory_id.is_null() {
+            None
+        } else {
+            // SAFETY: not null, and the header requires 16 bytes there.
+            Some(Uuid(unsafe { directory_id.cast::<[u8; 16]>().read() }))
+        };
+        handles::with_manager(call, manager, Access::Change, |open| {
+            let dir = super::moving::dir_path(&open.manager, dir)?;
+            open.manager
+                .create_meta(&dir, cluster_id, node_id, directory_id)
+        })
+    })
+}
+
+/// Changes broker keys while logs are open: what topics without overrides of these keys go by, and the manager itself.
+/// Either all changes are made or none. changes is a broker config with nothing but the keys to change.
+///
+/// Thread class T0, cost class C2. err is nullable. KLOG_ERR_INVALID_CONFIG for keys that cannot be changed while logs are
+/// open, or values that they do not take.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn klog_manager_set_config(
+    manager: klog_manager,
+    changes: klog_config,
+    err: *mut klog_error,
+) -> klog_status {
+    guard("klog_manager_set_config", err, |call| {
+        let changes = handles::with_config(changes, |set| Ok(set.clone()))?;
+        handles::with_manager(call, manager, Access::Change, |open| {
+            open.manager.set_config(&changes)
+        })
     })
 }
 

@@ -15,17 +15,21 @@
 
 pub mod append;
 pub(crate) mod args;
+pub mod cancel;
 pub mod clean;
 pub mod config;
 pub mod constants;
 pub mod cursor;
 pub mod error;
+pub mod events;
 pub(crate) mod guard;
 pub(crate) mod handles;
 pub mod layout;
 pub mod log;
 pub mod maintain;
 pub mod manager;
+pub mod metrics;
+pub mod moving;
 pub mod offsets;
 pub mod read;
 pub mod truncate;

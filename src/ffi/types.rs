@@ -38,10 +38,18 @@ pub struct klog_cursor {
     pub id: u64,
 }
 
-/// A token that ends waiting calls. A handle; none can be made yet.
+/// A token that ends long calls (klog_cancel_create). A handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct klog_cancel {
+    /// Not for the caller to interpret.
+    pub id: u64,
+}
+
+/// A stream of what happens in a manager. A handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct klog_events {
     /// Not for the caller to interpret.
     pub id: u64,
 }
@@ -482,7 +490,7 @@ pub struct klog_clean_options {
     pub reserved0: u32,
     /// How long this may take, in ms; 0 is as long as it takes.
     pub timeout_ms: i64,
-    /// Ends the call; must be 0 yet.
+    /// Ends the call when it is fired; may be null.
     pub cancel: klog_cancel,
     /// Where the dirty part of the log begins, with KLOG_CLEAN_HAS_FIRST_DIRTY; else where its checkpoint says.
     pub first_dirty_offset: i64,
@@ -556,4 +564,42 @@ pub struct klog_clean_progress {
     pub started_ms: i64,
     /// 0.
     pub reserved: [u64; 3],
+}
+
+/// A metric, as klog_metric_describe tells of it. Its texts are static.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_metric {
+    /// In: sizeof(klog_metric).
+    pub struct_size: u32,
+    /// KLOG_METRIC_ constant.
+    pub r#type: u32,
+    /// Kafka's name: that of the MBean, without its tags.
+    pub name: *const c_char,
+    /// Its unit; empty for a plain number.
+    pub unit: *const c_char,
+    /// What it says, in a sentence.
+    pub help: *const c_char,
+}
+
+/// How far the opening of a log directory is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_open_progress {
+    /// In: sizeof(klog_open_progress).
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Logs that were found in it; 0 until it was looked at.
+    pub logs_total: u64,
+    /// Those that are not loaded yet.
+    pub logs_left: u64,
+    /// Segments to be read again of the logs that are being loaded.
+    pub segments_left: u64,
+    /// Bytes to be read again of all logs that were looked at so far. It rises, until no log is left.
+    pub bytes_total: u64,
+    /// Those that were read.
+    pub bytes_done: u64,
+    /// 0.
+    pub reserved: [u64; 4],
 }

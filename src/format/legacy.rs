@@ -8,7 +8,7 @@ use super::codec::{Codec, Compressor, Decompressor, Lz4Header};
 use super::crc::{LEGACY_CRC_COVERS_FROM, crc32};
 use super::decoder::STEP_BYTES;
 use super::record::{RecordParts, Span};
-use crate::error::{Error, Result};
+use crate::error::{Error, RecordFlaws, Result};
 use crate::types::{Offset, TimestampMs};
 
 /// Where the key length of a message stands.
@@ -126,7 +126,11 @@ impl InnerMessage {
         Err(Error::corrupt(format!(
             "the checksum of an inner message is {computed:08x}, stored is {:08x}",
             self.crc
-        )))
+        ))
+        .with_flaws(RecordFlaws {
+            checksum: 1,
+            ..RecordFlaws::default()
+        }))
     }
 
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {

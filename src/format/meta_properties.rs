@@ -3,6 +3,8 @@
 
 use super::uuid::Uuid;
 use crate::config::parse_properties;
+use std::fmt::Write as _;
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// Name of the file in a log directory.
@@ -78,6 +80,30 @@ pub fn parse(content: &[u8]) -> Result<MetaProperties> {
     })
 }
 
+/// The file of version 1, as Kafka's tools write it: keys in the order of their names, characters that properties give a
+/// meaning escaped.
+#[must_use]
+pub fn write(cluster_id: &str, node_id: i32, directory_id: Uuid) -> Vec<u8> {
+    let mut escaped = String::with_capacity(cluster_id.len());
+    for c in cluster_id.chars() {
+        match c {
+            '\\' | ' ' | ':' | '=' | '#' | '!' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            ' '..='~' => escaped.push(c),
+            _ => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    let _ = write!(escaped, "\\u{unit:04X}");
+                }
+            }
+        }
+    }
+    format!("#\ncluster.id={escaped}\ndirectory.id={directory_id}\nnode.id={node_id}\nversion=1\n")
+        .into_bytes()
+}
+
 fn corrupt(what: &str) -> Error {
     Error::new(ErrorKind::CorruptState, format!("{FILE}: {what}"))
 }
@@ -99,6 +125,21 @@ mod tests {
             meta.directory_id.unwrap().to_string(),
             "Ehx7oGy6RYuFZd6eHiM37g"
         );
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for cluster_id in [
+            "JgxuGe9URy-E-ceaL04lEw",
+            "a b=c:#!",
+            "\\\u{fc}\u{20ac}\u{1f600}\n",
+            "",
+        ] {
+            let id = Uuid([7; 16]);
+            let meta = parse(&write(cluster_id, 3, id)).unwrap();
+            assert_eq!(meta.cluster_id.as_deref(), Some(cluster_id));
+            assert_eq!((meta.node_id, meta.directory_id), (Some(3), Some(id)));
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ const OFFSET_DIGITS: usize = 20;
 /// The longest name of a topic.
 pub const MAX_TOPIC_CHARS: usize = 249;
 /// Longest name of a directory, in bytes.
-const MAX_NAME_BYTES: usize = 255;
+pub const MAX_NAME_BYTES: usize = 255;
 /// The topic of KRaft's own log, which no log manager touches.
 pub const CLUSTER_METADATA_TOPIC: &str = "__cluster_metadata";
 /// A directory of tiered storage, which no log manager touches.

@@ -65,7 +65,7 @@ pub fn dump(
         match entry {
             Entry::Log(log) => {
                 write_log(&mut text, &log, out, print, &mut findings)?;
-                write_files(&mut text, &*look.fs, log.dir())?;
+                write_files(&mut text, &*look.fs, &log.dir())?;
             }
             Entry::Failed(partition) => {
                 let _ = writeln!(text, "log {partition} error");
@@ -87,7 +87,7 @@ pub fn log_text(fs: &dyn FileSystem, log: &Arc<Log>) -> Result<String> {
         Ok(())
     };
     write_log(&mut text, log, &mut out, keep, &mut Vec::new())?;
-    write_files(&mut text, fs, log.dir())?;
+    write_files(&mut text, fs, &log.dir())?;
     keep(&mut text, &mut out)?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
@@ -171,10 +171,11 @@ fn write_log(
     print: impl Fn(&mut String, &mut dyn Write) -> Result<()>,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
+    let dir = log.dir();
     let mut note = |text| {
         findings.push(Finding {
             kind: FindingKind::Ignored,
-            dir: log.dir().parent().unwrap_or(log.dir()).to_path_buf(),
+            dir: dir.parent().unwrap_or(&dir).to_path_buf(),
             partition: Some(log.partition().clone()),
             status: None,
             text,

@@ -1,9 +1,9 @@
 //! The only code that meets the operating system: files, directories, locks, clocks.
 //!
-//! Everything above works through two seams, [`FileSystem`] and [`Clock`]. Behind the first stand three
-//! implementations: [`RealFs`] (thin over libc), [`OverlayFs`] (another file system for reading, memory for every
-//! change: how klog looks without writing) and, with the feature `sim`, `SimFs` (an in-memory disk that forgets what
-//! was not synced, fails on demand and counts).
+//! Everything above works through two seams, [`FileSystem`] and [`Clock`]. Behind the first stand [`RealFs`] (thin over
+//! libc) and, with the feature `sim`, `SimFs` (an in-memory disk that forgets what was not synced, fails on demand and
+//! counts). Over either go [`PooledFs`] (few descriptors for many files), [`ReadOnlyFs`] (refuses every change) and
+//! [`OverlayFs`] (another file system for reading, memory for every change: how klog looks without writing).
 //!
 //! Promises: errors name the action and the path and keep the errno; a write either stores all bytes or answers an
 //! error (some bytes may then be on the disk, the caller cuts them back); no call is retried after a failed sync; every
@@ -11,9 +11,12 @@
 #![allow(clippy::disallowed_methods)] // this is the place that the rule keeps free
 
 mod clock;
+mod deadline;
+mod eventfd;
 mod mapping;
 mod overlay;
 mod pool;
+mod read_only;
 mod real;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
@@ -26,10 +29,13 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::types::TimestampMs;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, ManualClock, Stopwatch, SystemClock};
+pub use deadline::Deadline;
+pub use eventfd::EventFd;
 pub use mapping::Mapping;
 pub use overlay::OverlayFs;
 pub use pool::{PooledFs, default_max_open};
+pub use read_only::ReadOnlyFs;
 pub use real::RealFs;
 #[cfg(any(test, feature = "sim"))]
 pub use sim::SimFs;
@@ -76,8 +82,19 @@ pub struct Stat {
     pub len: u64,
     /// Time of the last modification of the content.
     pub modified: TimestampMs,
-    /// Device and inode: equal for two names of one file or directory.
-    pub identity: (u64, u64),
+    /// Which file or directory it is.
+    pub identity: FileIdentity,
+}
+
+/// Which file or directory something is, whatever its name: equal for two names of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// The device that it is on.
+    pub device: u64,
+    /// Its number there; that of a removed one is given out again.
+    pub inode: u64,
+    /// When it was made, in ns, where the system tells: so two are told apart that had one number after each other. Else 0.
+    pub born_ns: u128,
 }
 
 /// An open file. All calls may run at the same time from any thread.
@@ -88,6 +105,13 @@ pub trait File: Send + Sync + Debug {
     fn write_at(&self, buf: &[u8], position: u64) -> Result<()>;
     /// The length in bytes.
     fn len(&self) -> Result<u64>;
+    /// Which file it is, whatever has its name by now.
+    fn identity(&self) -> Result<FileIdentity>;
+    /// The length in bytes now, also where this is a look that stands still otherwise: what another process appended counts
+    /// from here on.
+    fn take_in_growth(&self) -> Result<u64> {
+        self.len()
+    }
     /// Whether the file has no bytes.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)

@@ -2,7 +2,8 @@
 //! load would leave, and writes nothing (design.md 3).
 //!
 //! A file of the base is seen as long as it was when it was first opened here; what a live owner appends later stays
-//! unseen, so that one look is consistent with itself. Names that the base loses meanwhile are simply gone.
+//! unseen, so that one look is consistent with itself, until somebody asks for it ([`File::take_in_growth`]). Names that the
+//! base loses meanwhile are simply gone.
 
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use super::{
-    Clock, DirEntry, EntryKind, File, FileLock, FileSystem, Mapping, OpenMode, Stat, SystemClock,
+    Clock, DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
+    SystemClock,
 };
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
@@ -201,11 +203,11 @@ impl FileSystem for OverlayFs {
                 kind: EntryKind::Dir,
                 len: 0,
                 modified: self.clock.now(),
-                identity: (0, 0),
+                identity: own_identity(0),
             }),
             Some(Node::File(file)) => {
                 let content = file.content.read();
-                let identity = (u64::MAX, Arc::as_ptr(file) as u64);
+                let identity = own_identity(Arc::as_ptr(file) as u64);
                 Ok(Stat {
                     kind: EntryKind::File,
                     len: content.len,
@@ -282,6 +284,15 @@ impl FileSystem for OverlayFs {
     fn lock(&self, _path: &Path) -> Result<Option<Box<dyn FileLock>>> {
         // Whoever only looks takes no lock.
         Ok(Some(Box::new(NoLock)))
+    }
+}
+
+/// Of what is here, which the base does not know.
+fn own_identity(number: u64) -> FileIdentity {
+    FileIdentity {
+        device: u64::MAX,
+        inode: number,
+        born_ns: 0,
     }
 }
 
@@ -386,6 +397,24 @@ impl File for OverlayFile {
         Ok(self.content.read().len)
     }
 
+    fn identity(&self) -> Result<FileIdentity> {
+        match &self.base {
+            Some(base) => base.identity(),
+            None => Ok(own_identity(std::ptr::from_ref(self) as u64)),
+        }
+    }
+
+    fn take_in_growth(&self) -> Result<u64> {
+        let mut content = self.content.write();
+        if let Some(base) = &self.base
+            && content.pages.is_empty()
+        {
+            content.base_len = base.len()?;
+            content.len = content.base_len;
+        }
+        Ok(content.len)
+    }
+
     fn set_len(&self, len: u64) -> Result<()> {
         let mut content = self.content.write();
         if len == content.len {
@@ -447,6 +476,28 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn what_an_owner_appends_counts_when_it_is_asked_for() {
+        let (base, overlay) = overlay_over(&[("a", b"0123456789")]);
+        let path = Path::new("/d/a");
+        let file = overlay.open(path, OpenMode::ReadWrite).unwrap();
+        file.set_len(4).unwrap();
+        let owned = base.open(path, OpenMode::ReadWrite).unwrap();
+        owned.write_at(b"abc", 10).unwrap();
+        assert_eq!(file.len().unwrap(), 4);
+        assert_eq!(file.take_in_growth().unwrap(), 13);
+        let mut bytes = [0; 13];
+        assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 13);
+        assert_eq!(&bytes, b"0123456789abc");
+        owned.set_len(2).unwrap();
+        assert_eq!(file.take_in_growth().unwrap(), 2);
+        // What was changed here is not its owner's any more.
+        file.write_at(b"x", 0).unwrap();
+        owned.write_at(b"more", 2).unwrap();
+        assert_eq!(file.take_in_growth().unwrap(), 2);
+        assert_eq!(file.identity().unwrap(), owned.identity().unwrap());
     }
 
     #[test]

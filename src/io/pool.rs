@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 
-use super::{DirEntry, File, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use super::{DirEntry, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::TimestampMs;
 
@@ -61,6 +61,8 @@ struct Slot {
     is_touched: AtomicBool,
     /// Whether it was written to since it was last synced.
     is_dirty: AtomicBool,
+    /// Which file it was when it was closed last: another process may have put another one in its place.
+    closed_as: Mutex<Option<FileIdentity>>,
     /// Whether it must stay open.
     is_pinned: AtomicBool,
     /// That it could not be synced when it was to be closed.
@@ -119,6 +121,21 @@ impl PooledFs {
     }
 }
 
+impl Slot {
+    /// ENOENT if another file has the name by now: who goes on with it as with the old one would read what never was.
+    fn check_same(&self, opened: &dyn File) -> Result<()> {
+        let Some(closed_as) = *self.closed_as.lock() else {
+            return Ok(());
+        };
+        if opened.identity()? == closed_as {
+            return Ok(());
+        }
+        let gone = std::io::Error::from_raw_os_error(libc::ENOENT);
+        Err(Error::from_io("open", &self.path, &gone)
+            .context("another file was put in its place while it was in use"))
+    }
+}
+
 impl Pool {
     /// The open file of a slot, opened if need be.
     fn handle_of(&self, slot: &Arc<Slot>, fs: &dyn FileSystem) -> Result<Arc<Handle>> {
@@ -131,6 +148,7 @@ impl Pool {
             return Ok(handle);
         }
         let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+        slot.check_same(&*file)?;
         let handle = Arc::new(Handle { file });
         slot.handle.store(Some(Arc::clone(&handle)));
         state.open += 1;
@@ -166,6 +184,7 @@ impl Pool {
             state.open = state.open.saturating_sub(1);
         } else {
             let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+            slot.check_same(&*file)?;
             slot.handle.store(Some(Arc::new(Handle { file })));
         }
         slot.is_pinned.store(true, Ordering::SeqCst);
@@ -195,7 +214,9 @@ fn make_room(state: &mut State, max_open: usize) {
         {
             slot.failed_sync.lock().get_or_insert(error);
         }
-        slot.handle.store(None);
+        if let Some(handle) = slot.handle.swap(None) {
+            *slot.closed_as.lock() = handle.file.identity().ok();
+        }
         state.open -= 1;
     }
 }
@@ -256,6 +277,14 @@ impl File for PooledFile {
         self.handle()?.file.len()
     }
 
+    fn identity(&self) -> Result<FileIdentity> {
+        self.handle()?.file.identity()
+    }
+
+    fn take_in_growth(&self) -> Result<u64> {
+        self.handle()?.file.take_in_growth()
+    }
+
     fn set_len(&self, len: u64) -> Result<()> {
         let handle = self.handle()?;
         self.slot.is_dirty.store(true, Ordering::SeqCst);
@@ -297,6 +326,7 @@ impl FileSystem for PooledFs {
             handle: ArcSwapOption::from_pointee(Handle { file }),
             is_touched: AtomicBool::new(false),
             is_dirty: AtomicBool::new(false),
+            closed_as: Mutex::new(None),
             is_pinned: AtomicBool::new(false),
             failed_sync: Mutex::new(None),
         });
@@ -427,6 +457,25 @@ mod tests {
         let _second = fs.open(&path(2), OpenMode::Create).unwrap();
         let error = first.sync().unwrap_err();
         assert_eq!(error.os_errno(), Some(libc::EIO));
+    }
+
+    #[test]
+    fn a_file_that_another_process_replaced_is_not_mistaken_for_the_old_one() {
+        let (disk, fs) = pooled(1);
+        for name in [path(1), path(9)] {
+            let file = disk.open(&name, OpenMode::Create).unwrap();
+            file.write_at(b"content", 0).unwrap();
+        }
+        let held = fs.open(&path(1), OpenMode::Read).unwrap();
+        let _other = fs.open(&path(2), OpenMode::Create).unwrap();
+        let mut bytes = [0; 7];
+        assert_eq!(held.read_at(&mut bytes, 0).unwrap(), 7);
+        // Open, it is read on; closed meanwhile, another one has its name.
+        disk.rename(&path(9), &path(1)).unwrap();
+        assert_eq!(held.read_at(&mut bytes, 0).unwrap(), 7);
+        let _another = fs.open(&path(3), OpenMode::Create).unwrap();
+        let error = held.read_at(&mut bytes, 0).unwrap_err();
+        assert!(error.is_not_found(), "{error}");
     }
 
     #[test]

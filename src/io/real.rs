@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{DirEntry, EntryKind, File, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use super::{
+    DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
+};
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
 
@@ -42,6 +44,17 @@ fn modified_ms(metadata: &fs::Metadata) -> TimestampMs {
     )
 }
 
+fn identity_of(metadata: &fs::Metadata) -> FileIdentity {
+    // Not every file system tells when a file was made.
+    let born = metadata.created().ok();
+    let since = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    FileIdentity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        born_ns: since.map_or(0, |since| since.as_nanos()),
+    }
+}
+
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], position: u64) -> Result<usize> {
         let mut done = 0;
@@ -68,6 +81,12 @@ impl File for RealFile {
             .metadata()
             .map_err(|e| Error::from_io("stat", &self.path, &e))?;
         Ok(metadata.len())
+    }
+
+    fn identity(&self) -> Result<FileIdentity> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|e| Error::from_io("stat", &self.path, &e))?;
+        Ok(identity_of(&metadata))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
@@ -164,7 +183,7 @@ impl FileSystem for RealFs {
             kind: kind_of(&metadata),
             len: metadata.len(),
             modified: modified_ms(&metadata),
-            identity: (metadata.dev(), metadata.ino()),
+            identity: identity_of(&metadata),
         })
     }
 

@@ -171,6 +171,7 @@ impl Log {
         options: &AppendOptions,
     ) -> Result<AppendResult> {
         self.check_open()?;
+        self.check_owned()?;
         if options.origin != Origin::Client {
             return Err(Error::invalid_argument(
                 "another origin than a client brings ready batches, not records",
@@ -182,7 +183,8 @@ impl Log {
             return Ok(self.nothing_appended());
         }
         let now = self.clock.now();
-        validation::check_built(builder, &config, now)?;
+        validation::check_built(builder, &config, now)
+            .inspect_err(|e| self.counters.refused(e, 0))?;
         let log_append_time =
             (config.timestamp_type == TimestampType::LogAppendTime).then_some(now);
         let topic_codec = validation::target_codec(config.compression, Codec::None);
@@ -205,14 +207,18 @@ impl Log {
         }
         let bytes = builder.finish(&batch)?;
         let header = *Batch::new(bytes)?.header();
-        validation::ensure_batch_size(header.size_bytes, config.max_message_bytes)?;
+        let size_bytes = u64::from(header.size_bytes);
+        validation::ensure_batch_size(header.size_bytes, config.max_message_bytes)
+            .inspect_err(|e| self.counters.refused(e, size_bytes))?;
         let append_time = log_append_time.unwrap_or(TimestampMs::NONE);
-        self.append_incoming(
+        let done = self.append_incoming(
             Incoming::Assigned { bytes, header },
             append_time,
             &config,
             options,
-        )
+        )?;
+        self.counters.appended(&done, size_bytes);
+        Ok(done)
     }
 
     /// Appends ready batches, all or nothing: of a client one batch, as a broker gets it, or messages of magic 0 and 1, which
@@ -221,28 +227,33 @@ impl Log {
     /// cause lists them ([`Error::record_errors`]).
     pub fn append_batches(&self, bytes: &[u8], options: &AppendOptions) -> Result<AppendResult> {
         self.check_open()?;
+        self.check_owned()?;
         self.check_expected_end(self.end_offset(), options)?;
         let config = self.config();
         let (origin, epoch) = (options.origin, options.leader_epoch);
+        let size_bytes = bytes.len() as u64;
         let analysis = validation::analyze(
             bytes,
             origin,
             epoch.unwrap_or(LeaderEpoch(i32::MAX)),
             config.max_message_bytes,
-        )?;
+        )
+        .inspect_err(|e| self.counters.refused(e, size_bytes))?;
         if analysis.batches.is_empty() {
             return Ok(self.nothing_appended());
         }
         if matches!(origin, Origin::Client | Origin::Coordinator) {
             let now = self.clock.now();
-            let mut validated =
-                validation::validate_leader(bytes, &analysis, origin, &config, now)?;
+            let mut validated = validation::validate_leader(bytes, &analysis, origin, &config, now)
+                .inspect_err(|e| self.counters.refused(e, size_bytes))?;
             let incoming = Incoming::Assigned {
                 bytes: &mut validated.bytes,
                 header: validated.header,
             };
             let log_append_time = validated.log_append_time;
-            return self.append_incoming(incoming, log_append_time, &config, options);
+            let done = self.append_incoming(incoming, log_append_time, &config, options)?;
+            self.counters.appended(&done, size_bytes);
+            return Ok(done);
         }
         let incoming = Incoming::Kept {
             bytes: bytes.get(..analysis.valid_bytes).unwrap_or_default(),
@@ -474,7 +485,7 @@ impl Log {
         } else {
             segment.aborted_txns()?.len()
         };
-        segment.file().ready().map_err(|e| self.health.judge(e))?;
+        segment.file().ready().map_err(|e| self.health().judge(e))?;
         let stored = writer
             .active
             .store(stamped.bytes)
@@ -498,7 +509,7 @@ impl Log {
                 writer.broken = Some(cut);
             }
             return Err(self
-                .health
+                .health()
                 .judge(error)
                 .context(format_args!("append to {}", self.partition)));
         }
@@ -525,7 +536,7 @@ impl Log {
         match segment.file().sync() {
             Ok(()) => error,
             Err(e) => self
-                .health
+                .health()
                 .judge(e)
                 .context(format_args!("after a failed append ({error})")),
         }
@@ -533,7 +544,8 @@ impl Log {
 
     pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {
         self.check_open()?;
-        self.health.check()?;
+        self.check_owned()?;
+        self.health().check()?;
         match &writer.broken {
             None => Ok(()),
             Some(cause) => Err(Error::new(

@@ -9,8 +9,12 @@ use crate::error::Result;
 impl Log {
     /// Brings everything into the files that a load reads, and makes it durable: the indexes of the active segment, the
     /// log, a producer snapshot at its end; nothing is left that a load would remove. Later calls answer CLOSED. When this
-    /// fails the log is closed all the same, and its next load recovers.
+    /// fails the log is closed all the same, and its next load recovers. Of a log that another process owns nothing is written.
     pub fn close(&self) -> Result<()> {
+        if self.follower.is_some() {
+            self.abandon();
+            return Ok(());
+        }
         let prepared = {
             let mut writer = self.lock_writer();
             if self.state.load(Ordering::SeqCst) != OPEN {
@@ -29,7 +33,7 @@ impl Log {
                 let end = writer.end;
                 writer.producers.set_map_end(end);
                 writer.producers.take_snapshot(Durability::Synced)?;
-                self.fs.sync_dir(&self.dir)?;
+                self.fs.sync_dir(&self.dir())?;
                 // Those that the next load would remove, such as the one of an earlier close: what was closed in order is as
                 // a load leaves it, down to the names. That they are gone need not be durable.
                 let bases: Vec<_> = self
@@ -44,7 +48,7 @@ impl Log {
                 };
                 writer.producers.tidy(&bases, range)
             });
-        closed.map_err(|e| self.health.judge(e))
+        closed.map_err(|e| self.health().judge(e))
     }
 
     /// Closes without writing anything: what a crash of the process would leave.

@@ -29,6 +29,7 @@ impl Log {
         latest: LeaderEpoch,
     ) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         if let Some((id, first)) = self.open_transaction() {
             return Err(Error::new(
                 ErrorKind::InvalidTxnState,
@@ -49,7 +50,7 @@ impl Log {
         for segment in self.segments().iter() {
             let base = segment.base_offset();
             for kind in SegmentFileKind::OF_SEGMENT {
-                let from = path_of(&self.dir, base, kind);
+                let from = path_of(&self.dir(), base, kind);
                 if kind != SegmentFileKind::Log && !exists(&*self.fs, &from)? {
                     continue;
                 }

@@ -36,6 +36,7 @@ impl Log {
     /// Makes everything durable that is in the log now.
     pub fn flush(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.flush_appended(self.end_offset())
     }
 
@@ -44,12 +45,14 @@ impl Log {
     /// unknown then.
     pub fn flush_to(&self, upto: Offset) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.flush_below(upto, Reach::Exactly)
     }
 
     /// Makes everything durable if the last flush that found something was `flush.ms` ago: the task `kafka-log-flusher`.
     pub fn flush_if_due(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         let last = self.last_flush.load(Ordering::SeqCst);
         if self.clock.now().0.saturating_sub(last) < self.config().flush_ms {
             return Ok(());
@@ -71,7 +74,7 @@ impl Log {
         if upto <= self.recovery_point() {
             return Ok(());
         }
-        self.health.check()?;
+        self.health().check()?;
         let end = self.sync_active(Files::Log)?;
         self.raise_recovery_point(match reach {
             Reach::Exactly => upto.min(end),
@@ -109,7 +112,7 @@ impl Log {
     /// As [`Self::flush`], for closing: with all files and names. The active segment must be finished.
     pub(super) fn flush_all_files(&self) -> Result<()> {
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        self.health.check()?;
+        self.health().check()?;
         self.sync_names()?;
         let end = self.sync_active(Files::All)?;
         self.raise_recovery_point(end);
@@ -123,10 +126,11 @@ impl Log {
             let writer = self.lock_writer();
             (writer.end, writer.active.segment().clone())
         };
-        let synced = match files {
+        let health = self.health();
+        let synced = health.monitor().time_flush(|| match files {
             Files::Log => active.file().sync(),
             Files::All => active.sync_all(),
-        };
+        });
         synced.map_err(|e| self.judge_flush(e))?;
         Ok(end)
     }
@@ -139,7 +143,7 @@ impl Log {
         is_there
             .and_then(|is_there| {
                 if is_there {
-                    self.fs.sync_dir(&self.dir)
+                    self.fs.sync_dir(&self.dir())
                 } else {
                     Ok(())
                 }
@@ -168,7 +172,7 @@ impl Log {
         let synced = snapshot
             .as_ref()
             .map_or(Ok(()), |file| file.sync())
-            .and_then(|()| self.fs.sync_dir(&self.dir));
+            .and_then(|()| self.fs.sync_dir(&self.dir()));
         synced.map_err(|e| {
             let mut writer = self.lock_writer();
             writer.unsynced_names = true;
@@ -180,7 +184,7 @@ impl Log {
     }
 
     fn judge_flush(&self, error: Error) -> Error {
-        self.health
+        self.health()
             .judge(error)
             .context(format_args!("flush of {}", self.partition))
     }

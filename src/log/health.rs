@@ -2,9 +2,12 @@
 //! stays so until it is opened again (manager.md 11, design.md 5.6).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use super::events::{Event, EventKind};
+use super::monitor::Monitor;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The state of one log directory, shared by everything that lives in it.
@@ -12,16 +15,29 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct DirHealth {
     path: PathBuf,
     failure: RwLock<Option<Error>>,
+    /// Where it, and the logs in it, tell what happens.
+    monitor: Arc<Monitor>,
 }
 
 impl DirHealth {
-    /// A directory that works.
+    /// A directory that works, and that nobody listens to.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
+        Self::watched(path, Arc::default())
+    }
+
+    /// A directory that works, and tells what happens.
+    pub(crate) fn watched(path: PathBuf, monitor: Arc<Monitor>) -> Self {
         Self {
             path,
             failure: RwLock::new(None),
+            monitor,
         }
+    }
+
+    /// Where it tells what happens.
+    pub(crate) fn monitor(&self) -> &Monitor {
+        &self.monitor
     }
 
     /// The directory.
@@ -55,9 +71,19 @@ impl DirHealth {
     /// Takes the directory offline for this failure and gives it back, marked. The first failure is remembered.
     #[must_use]
     pub fn fail(&self, error: Error) -> Error {
-        let mut failure = self.failure.write();
-        if failure.is_none() {
-            *failure = Some(error.clone());
+        let is_first = {
+            let mut failure = self.failure.write();
+            let is_first = failure.is_none();
+            if is_first {
+                *failure = Some(error.clone());
+            }
+            is_first
+        };
+        if is_first {
+            self.monitor.events().publish_standing(Event {
+                dir: Some(self.path.clone()),
+                ..Event::new(EventKind::DirOffline, self.monitor.now()).with_error(&error)
+            });
         }
         error.taking_dir_offline()
     }
@@ -71,5 +97,48 @@ impl DirHealth {
         } else {
             error
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::EventListener;
+    use super::*;
+    use parking_lot::Mutex;
+
+    #[derive(Debug, Default)]
+    struct Heard(Mutex<Vec<Arc<Event>>>);
+
+    impl EventListener for Heard {
+        fn wanted(&self) -> u64 {
+            EventKind::DirOffline.bit()
+        }
+
+        fn hear(&self, event: &Arc<Event>) {
+            self.0.lock().push(Arc::clone(event));
+        }
+
+        fn end(&self) {}
+    }
+
+    /// Several threads may fail in one directory at the same time.
+    #[test]
+    fn the_first_failure_is_remembered_and_told_and_no_other() {
+        let health = DirHealth::new(PathBuf::from("/d"));
+        let heard = Arc::new(Heard::default());
+        let listener = Arc::clone(&heard) as Arc<dyn EventListener>;
+        let events = health.monitor().events();
+        events.listen(&listener, std::iter::empty());
+        for text in ["first", "second"] {
+            let failed = health.fail(Error::new(ErrorKind::KafkaStorage, text));
+            assert!(failed.took_dir_offline());
+        }
+        assert_eq!(health.failure().unwrap().message(), "first");
+        let heard = heard.0.lock();
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        assert_eq!(
+            (heard[0].dir.as_deref(), &*heard[0].text),
+            (Some(Path::new("/d")), "first")
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Log;
+use super::{Log, LogCounts};
 use crate::error::Result;
 use crate::format::uuid::Uuid;
 use crate::segment::Segment;
@@ -61,6 +61,25 @@ impl Log {
         }
     }
 
+    /// What was counted since it was opened.
+    #[must_use]
+    pub fn counts(&self) -> LogCounts {
+        self.counters.counts()
+    }
+
+    /// How large it was after the last pass of retention, in percent of `retention.bytes`; 0 before the first one, and where
+    /// that limits nothing.
+    #[must_use]
+    pub fn retention_size_percent(&self) -> u64 {
+        self.counters.retention_percent()
+    }
+
+    /// Bytes of all `.log` files.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.segments().iter().map(|s| s.size_bytes()).sum()
+    }
+
     /// Every producer, by rising id.
     #[must_use]
     pub fn producers(&self) -> Vec<(ProducerId, Producer)> {
@@ -78,6 +97,7 @@ impl Log {
     pub fn expire_producers(&self) -> Result<usize> {
         let mut writer = self.lock_writer();
         self.check_open()?;
+        self.check_owned()?;
         let now = self.clock.now();
         Ok(writer.producers.expire(now))
     }

@@ -34,7 +34,7 @@ impl Log {
             writer
                 .epochs
                 .store_as(next)
-                .map_err(|e| self.health.judge(e))?;
+                .map_err(|e| self.health().judge(e))?;
         }
         Ok(())
     }

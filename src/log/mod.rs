@@ -4,25 +4,31 @@
 //! they look at an immutable list of segments and at a published end, and never beyond it.
 //!
 //! **Lock order**, outermost first: the flush lock, the append lock, a segment's small lock for its largest timestamp.
-//! Debug builds check the first two. No fsync of log data happens under the append lock.
+//! Debug builds check the first two, but for who freezes a log. No fsync of log data happens under the append lock.
 //!
 //! Promises: an append that returned is in the log for every reader and survives a crash of the process; a refused or
 //! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-10.
 
 mod append;
+mod catch_up;
 mod close;
 mod committed;
 mod copy;
+mod counters;
 mod cursor;
 mod end;
 mod epoch_file;
+mod events;
 mod flush;
+mod follow;
+mod freeze;
 mod health;
 mod info;
 mod leader_epochs;
 mod load;
 mod lock_order;
 mod lookup;
+mod monitor;
 mod producer_log;
 mod read;
 mod replace;
@@ -39,10 +45,10 @@ mod watermark;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
@@ -55,12 +61,20 @@ use crate::types::{Offset, TopicPartition};
 pub use append::{
     AppendOptions, AppendResult, LeaderEpochRule, ProducerStamp, TxnMarker, WriteDurability,
 };
+pub use catch_up::CopyStep;
+pub use counters::LogCounts;
 pub use cursor::{ControlRecords, Cursor, CursorOptions, RecordSlice};
 pub use end::{LogEnd, Watermarks};
+pub(crate) use events::EventListener;
+pub use events::{Event, EventKind};
+pub use follow::{Refreshed, Stored};
+pub use freeze::Frozen;
 pub use health::DirHealth;
 pub use info::LogInfo;
-pub use load::{LoadOptions, RecoveryProgress};
+pub use load::{LoadOptions, RecoveryProgress, SpareThreads};
 pub use lookup::TimeTarget;
+pub use monitor::FlushStats;
+pub(crate) use monitor::Monitor;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
 pub use replace::{LastOfProducer, Shape};
@@ -71,8 +85,11 @@ pub use segments::SegmentList;
 pub use validation::Origin;
 pub use watermark::HighWatermark;
 
+use counters::LogCounters;
 use end::PublishedEnd;
 use epoch_file::EpochFile;
+use follow::Follower;
+use load::Loaded;
 use lock_order::{Level, Locked};
 use producer_log::ProducerLog;
 use retired::Retired;
@@ -97,10 +114,9 @@ pub struct LogPlace {
 #[derive(Debug)]
 pub struct Log {
     partition: TopicPartition,
-    dir: Arc<Path>,
+    home: ArcSwap<Home>,
     fs: Arc<dyn FileSystem>,
     clock: Arc<dyn Clock>,
-    health: Arc<DirHealth>,
     config: ArcSwap<LogConfig>,
     segments: ArcSwap<SegmentList>,
     end: PublishedEnd,
@@ -113,8 +129,22 @@ pub struct Log {
     state: AtomicU8,
     topic_id: Mutex<Option<Uuid>>,
     writer: Mutex<Writer>,
+    /// Whether whoever would change the log has to wait. Changed under the append lock only.
+    is_frozen: AtomicBool,
+    /// Told when the log is frozen no more.
+    thawed: Condvar,
     flush: Mutex<()>,
     retired: Mutex<Retired>,
+    counters: LogCounters,
+    /// If another process owns it.
+    follower: Option<Box<Follower>>,
+}
+
+/// Where a log lives now: it may move (manager.md 9).
+#[derive(Debug)]
+struct Home {
+    dir: Arc<Path>,
+    health: Arc<DirHealth>,
 }
 
 /// What only the holder of the append lock touches.
@@ -147,13 +177,53 @@ const DELETED: u8 = 2;
 impl Log {
     /// Opens the log of a directory, which exists, with everything that loading has to put in order.
     pub fn open(place: LogPlace, options: &LoadOptions) -> Result<(Self, LoadNotes)> {
-        let dir: Arc<Path> = place.dir.into();
-        let loaded = load::load(&place.fs, &*place.clock, &dir, options)?;
+        let dir: Arc<Path> = place.dir.as_path().into();
+        let mut loaded = load::load(&place.fs, &*place.clock, &dir, options)?;
+        let notes = std::mem::take(&mut loaded.notes);
+        Ok((Self::of_loaded(place, options, loaded), notes))
+    }
+
+    /// A log as loading left it.
+    fn of_loaded(place: LogPlace, options: &LoadOptions, loaded: Loaded) -> Self {
+        let opened_at = place.clock.now().0;
+        let (start, recovery_point) = (loaded.log_start, loaded.recovery_point);
+        let topic_id = loaded.topic_id;
+        let (segments, writer) = Self::writer_of(options, loaded);
         let end = LogEnd {
-            offset: loaded.end,
-            segment_base: loaded.writer.segment().base_offset(),
-            position: loaded.writer.segment().size_bytes(),
+            offset: writer.end,
+            segment_base: writer.active.segment().base_offset(),
+            position: writer.active.segment().size_bytes(),
         };
+        let watermarks = watermark::of(&writer.producers, writer.high_watermark, start);
+        Self {
+            partition: place.partition,
+            home: ArcSwap::from_pointee(Home {
+                dir: place.dir.into(),
+                health: place.health,
+            }),
+            fs: place.fs,
+            clock: place.clock,
+            config: ArcSwap::new(Arc::clone(&options.config)),
+            segments: ArcSwap::from_pointee(segments),
+            end: PublishedEnd::new(end, watermarks),
+            cuts: AtomicU64::new(0),
+            start: AtomicI64::new(start.0),
+            recovery_point: AtomicI64::new(recovery_point.0),
+            last_flush: AtomicI64::new(opened_at),
+            state: AtomicU8::new(OPEN),
+            topic_id: Mutex::new(topic_id),
+            writer: Mutex::new(writer),
+            is_frozen: AtomicBool::new(false),
+            thawed: Condvar::new(),
+            flush: Mutex::new(()),
+            retired: Mutex::new(Retired::default()),
+            counters: LogCounters::default(),
+            follower: None,
+        }
+    }
+
+    /// What loading left, for who appends next.
+    fn writer_of(options: &LoadOptions, loaded: Loaded) -> (SegmentList, Writer) {
         let (high_watermark, is_watermark_manual) = match options.high_watermark {
             HighWatermark::FollowsEnd => (loaded.end, false),
             HighWatermark::SetByCaller(at) => {
@@ -161,19 +231,12 @@ impl Log {
                 (watermark::clamped(at, loaded.log_start, loaded.end), true)
             }
         };
-        let mut producers = loaded.producers;
-        producers
-            .producers_mut()
-            .transactions
-            .on_high_watermark(high_watermark);
-        let watermarks = watermark::of(&producers, high_watermark, loaded.log_start);
-        let opened_at = place.clock.now().0;
-        let writer = Writer {
+        let mut writer = Writer {
             active: loaded.writer,
             end: loaded.end,
             high_watermark,
             is_watermark_manual,
-            producers,
+            producers: loaded.producers,
             epochs: loaded.epochs,
             roll_jitter_ms: roll::draw_jitter_ms(&options.config),
             broken: None,
@@ -181,26 +244,8 @@ impl Log {
             pending_roll: PendingRoll::None,
             unsynced_cut: false,
         };
-        let log = Self {
-            partition: place.partition,
-            dir,
-            fs: place.fs,
-            clock: place.clock,
-            health: place.health,
-            config: ArcSwap::new(Arc::clone(&options.config)),
-            segments: ArcSwap::from_pointee(loaded.segments),
-            end: PublishedEnd::new(end, watermarks),
-            cuts: AtomicU64::new(0),
-            start: AtomicI64::new(loaded.log_start.0),
-            recovery_point: AtomicI64::new(loaded.recovery_point.0),
-            last_flush: AtomicI64::new(opened_at),
-            state: AtomicU8::new(OPEN),
-            topic_id: Mutex::new(loaded.topic_id),
-            writer: Mutex::new(writer),
-            flush: Mutex::new(()),
-            retired: Mutex::new(Retired::default()),
-        };
-        Ok((log, loaded.notes))
+        writer.settle_at(high_watermark);
+        (loaded.segments, writer)
     }
 
     /// Its topic and partition.
@@ -209,10 +254,15 @@ impl Log {
         &self.partition
     }
 
-    /// Its directory.
+    /// Its directory now: a log that is moved lies elsewhere then.
     #[must_use]
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    pub fn dir(&self) -> Arc<Path> {
+        Arc::clone(&self.home.load().dir)
+    }
+
+    /// The state of the log directory that it lives in.
+    fn health(&self) -> Arc<DirHealth> {
+        Arc::clone(&self.home.load().health)
     }
 
     /// Its configuration now.
@@ -224,6 +274,13 @@ impl Log {
     /// Replaces its configuration; each value counts from its next use on (config.md 5.11).
     pub fn set_config(&self, config: Arc<LogConfig>) {
         self.config.store(config);
+    }
+
+    /// After how many ms without a batch a producer is forgotten, from now on.
+    pub fn set_producer_expiration_ms(&self, expiration_ms: i64) {
+        self.lock_writer()
+            .producers
+            .set_expiration_ms(expiration_ms);
     }
 
     /// Its segments now.
@@ -259,8 +316,11 @@ impl Log {
     /// Gives the log its topic id and stores it. The same id again is fine; another one is INCONSISTENT_TOPIC_ID.
     pub fn assign_topic_id(&self, id: Uuid) -> Result<()> {
         self.check_open()?;
-        self.health.check()?;
+        self.health().check()?;
         let mut known = self.topic_id.lock();
+        if *known != Some(id) {
+            self.check_owned()?;
+        }
         match *known {
             Some(own) if own == id => Ok(()),
             Some(own) => Err(Error::new(
@@ -272,9 +332,9 @@ impl Log {
             )
             .in_partition(self.partition.partition)),
             None => {
-                let path = self.dir.join(partition_metadata::FILE);
+                let path = self.dir().join(partition_metadata::FILE);
                 replace_file(&*self.fs, &path, &partition_metadata::write(id))
-                    .map_err(|e| self.health.judge(e))?;
+                    .map_err(|e| self.health().judge(e))?;
                 *known = Some(id);
                 Ok(())
             }
@@ -294,17 +354,28 @@ impl Log {
         )
     }
 
-    /// Lets every call answer that the log is gone. What runs under its locks ends first; nothing of its directory is
-    /// touched from here on.
-    pub fn mark_deleted(&self) {
-        let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        let _writer = self.lock_writer();
-        self.state.store(DELETED, Ordering::SeqCst);
+    /// Whether its partition was deleted.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == DELETED
+    }
+
+    /// Tells what happened to the log, if anybody wants to hear it.
+    fn tell(&self, kind: EventKind, details: impl FnOnce(Event) -> Event) {
+        let health = self.health();
+        let monitor = health.monitor();
+        monitor.events().publish(kind, || {
+            details(Event {
+                dir: Some(health.path().to_path_buf()),
+                partition: Some(self.partition.clone()),
+                ..Event::new(kind, monitor.now())
+            })
+        });
     }
 
     /// Takes the append lock.
     fn lock_writer(&self) -> Locked<MutexGuard<'_, Writer>> {
-        Locked::new(Level::Append, || self.writer.lock())
+        Locked::new(Level::Append, || self.unfrozen_writer())
     }
 
     /// Lets readers see what the writer has.

@@ -104,6 +104,11 @@ impl ProducerLog {
         &mut self.producers
     }
 
+    /// After how many ms without a batch a producer is forgotten, from now on.
+    pub(super) fn set_expiration_ms(&mut self, expiration_ms: i64) {
+        self.expiration_ms = expiration_ms;
+    }
+
     /// Forgets the producers that have expired.
     pub(super) fn expire(&mut self, now: TimestampMs) -> usize {
         self.producers.expire(now, self.expiration_ms)

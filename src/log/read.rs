@@ -112,7 +112,9 @@ impl Log {
         buffer: &mut [u8],
         options: &ReadOptions,
     ) -> Result<ReadResult> {
-        self.between_cuts(|| self.read_once(start, buffer, options, None))
+        let read = self.between_cuts(|| self.read_once(start, buffer, options, None))?;
+        self.counters.gave(read.bytes);
+        Ok(read)
     }
 
     /// As [`Self::read`], with the list of aborted transactions that goes with what was read, of the same moment, so that no
@@ -128,12 +130,15 @@ impl Log {
             aborted.clear();
             self.read_once(start, buffer, options, Some(&mut aborted))
         })?;
+        self.counters.gave(read.bytes);
         Ok((read, aborted))
     }
 
     /// Looks at the log, again and again until no cut came in between: what was seen may be from before and after it; and
     /// after one it is no wonder that bytes or files are missing. Nor that a file is which retention took meanwhile.
+    /// Of a log that another process owns what that did is taken in first.
     pub(super) fn between_cuts<T>(&self, mut look: impl FnMut() -> Result<T>) -> Result<T> {
+        let mut refreshes = 0;
         loop {
             let cuts = self.cuts.load(Ordering::SeqCst);
             let list = self.segments();
@@ -142,7 +147,10 @@ impl Log {
                 && !Arc::ptr_eq(&list, &self.segments());
             let is_whole = cuts.is_multiple_of(2) && self.cuts.load(Ordering::SeqCst) == cuts;
             if is_whole && !has_vanished {
-                return seen;
+                match seen {
+                    Err(e) if self.finds_more(&e, &mut refreshes)? => {}
+                    seen => return seen,
+                }
             }
             std::hint::spin_loop();
         }

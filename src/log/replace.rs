@@ -61,23 +61,23 @@ impl Log {
     /// Makes a segment that is to replace others ([`Self::replace_segments`]); a load removes it before that.
     pub fn create_cleaned(&self, base: Offset) -> Result<SegmentWriter> {
         self.check_open()?;
-        self.health.check()?;
+        self.health().check()?;
         let config = self.config();
         let preallocate = Some(config.initial_file_bytes()).filter(|&bytes| bytes > 0);
         Segment::create_cleaned(
             &self.fs,
-            &self.dir,
+            &self.dir(),
             base,
             super::load::segment_options(&config),
             preallocate,
             self.clock.now(),
         )
-        .map_err(|e| self.health.judge(e))
+        .map_err(|e| self.health().judge(e))
     }
 
     /// Removes the files of a segment that was made to replace others and is not wanted any more, as far as that can be done.
     pub fn discard_cleaned(&self, base: Offset) {
-        let _ = remove_files(&*self.fs, &self.dir, base, FileState::Cleaned);
+        let _ = remove_files(&*self.fs, &self.dir(), base, FileState::Cleaned);
     }
 
     /// Puts `new` segments, which are complete and synced, in the place of `old` ones. CLEAN_ABORTED, with nothing changed, if the
@@ -100,7 +100,7 @@ impl Log {
         let done = self.finish_swap(&mut writer, new, old);
         done.map_err(|error| {
             writer.broken = Some(error.clone());
-            self.health.judge(error).context(format_args!(
+            self.health().judge(error).context(format_args!(
                 "replacement of segments of {}",
                 self.partition
             ))
@@ -131,11 +131,11 @@ impl Log {
 
     fn swap_in(&self, new: &[Arc<Segment>]) -> Result<()> {
         // Before the first has its new name all have their old ones: what a load does not see it cannot take for unfinished.
-        self.fs.sync_dir(&self.dir)?;
+        self.fs.sync_dir(&self.dir())?;
         for segment in new.iter().rev() {
             segment.rename_to(FileState::Swap)?;
             // One lower down must not look complete before this one is.
-            self.fs.sync_dir(&self.dir)?;
+            self.fs.sync_dir(&self.dir())?;
         }
         Ok(())
     }
@@ -146,29 +146,29 @@ impl Log {
         if self.remove_swaps(new).is_err() {
             writer.broken = Some(error.clone());
         }
-        self.health.judge(error)
+        self.health().judge(error)
     }
 
     /// In an order in which a load always finds that the set is not complete.
     fn remove_swaps(&self, new: &[Arc<Segment>]) -> Result<()> {
         let remove_all = |state| {
             new.iter().try_for_each(|segment| {
-                remove_files(&*self.fs, &self.dir, segment.base_offset(), state)
+                remove_files(&*self.fs, &self.dir(), segment.base_offset(), state)
             })
         };
         if let Some(lowest) = new.first() {
             let base = lowest.base_offset();
             rename_files(
                 &*self.fs,
-                &self.dir,
+                &self.dir(),
                 base,
                 FileState::Swap,
                 FileState::Cleaned,
             )?;
-            self.fs.sync_dir(&self.dir)?;
+            self.fs.sync_dir(&self.dir())?;
         }
         remove_all(FileState::Swap)?;
-        self.fs.sync_dir(&self.dir)?;
+        self.fs.sync_dir(&self.dir())?;
         remove_all(FileState::Cleaned)
     }
 
@@ -190,15 +190,15 @@ impl Log {
             }
             self.retire_files(segment)?;
             if is_behind {
-                self.fs.sync_dir(&self.dir)?;
+                self.fs.sync_dir(&self.dir())?;
             }
         }
-        self.fs.sync_dir(&self.dir)?;
+        self.fs.sync_dir(&self.dir())?;
         for segment in new {
             self.rename_log_first(segment, FileState::Live)?;
             segment.rename_to(FileState::Live)?;
             // A load takes the last .swap files for all that there is to do, and what lies between two of them for old.
-            self.fs.sync_dir(&self.dir)?;
+            self.fs.sync_dir(&self.dir())?;
         }
         // Opened anew: the files have kept their descriptors through the renames, and would for ever.
         let opened: Vec<Arc<Segment>> = new
@@ -228,16 +228,16 @@ impl Log {
             return Ok(());
         }
         let log = SegmentFile::live(segment.base_offset(), SegmentFileKind::Log);
-        let renamed = self.dir.join(log.in_state(to).name());
+        let renamed = self.dir().join(log.in_state(to).name());
         self.fs
             .rename(&segment.path(SegmentFileKind::Log), &renamed)?;
-        self.fs.sync_dir(&self.dir)
+        self.fs.sync_dir(&self.dir())
     }
 
     fn reopened(&self, segment: &Arc<Segment>) -> Result<Arc<Segment>> {
         Segment::open(
             &self.fs,
-            &self.dir,
+            &self.dir(),
             segment.base_offset(),
             *segment.options(),
             segment.created(),

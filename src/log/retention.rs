@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::Log;
+use super::counters::retention_percent;
+use super::{Event, EventKind, Log};
 use crate::config::LogConfig;
 use crate::error::Result;
 use crate::segment::Segment;
@@ -163,6 +164,8 @@ impl Log {
 
     /// The first step of taking what has expired: the log starts behind it. Whether there is anything to take.
     pub fn begin_retention(&self) -> Result<bool> {
+        self.check_open()?;
+        self.check_owned()?;
         let expired = self.expired()?;
         if expired.segments == 0 {
             return Ok(false);
@@ -195,23 +198,36 @@ impl Log {
         // What cannot be read of them shows before anything has changed.
         gone.iter()
             .try_for_each(|segment| segment.detach())
-            .map_err(|e| self.health.judge(e))?;
+            .map_err(|e| self.health().judge(e))?;
         self.segments
             .store(Arc::new(super::SegmentList::new(kept.iter().cloned())));
         let retired = gone
             .iter()
             .try_for_each(|segment| self.retire_segment(&mut writer, segment));
         retired
-            .and_then(|()| self.fs.sync_dir(&self.dir))
+            .and_then(|()| self.fs.sync_dir(&self.dir()))
             .map_err(|e| {
-                self.health
+                self.health()
                     .judge(e)
                     .context(format_args!("retention of {}", self.partition))
             })?;
-        Ok(Deleted {
+        let deleted = Deleted {
             segments: gone.len(),
             bytes: gone.iter().map(|segment| segment.size_bytes()).sum(),
-        })
+        };
+        self.tell(EventKind::SegmentsDeleted, |event| Event {
+            offset: Some(start),
+            count: Some(deleted.segments as u64),
+            bytes: Some(deleted.bytes),
+            ..event
+        });
+        Ok(deleted)
+    }
+
+    /// Notes how large a pass of retention left the log (manager.md 14, RetentionSizeInPercent).
+    pub fn end_retention(&self) {
+        let percent = retention_percent(self.size_bytes(), self.config().retention_bytes);
+        self.counters.set_retention_percent(percent);
     }
 }
 

@@ -52,7 +52,8 @@ impl Log {
     /// As [`Self::remove_retired`], as if it were `now`.
     pub fn remove_retired_by(&self, now: TimestampMs) -> Result<Option<TimestampMs>> {
         self.check_open()?;
-        self.health.check()?;
+        self.check_owned()?;
+        self.health().check()?;
         loop {
             let base = {
                 let mut retired = self.retired.lock();
@@ -66,7 +67,8 @@ impl Log {
                     }
                 }
             };
-            self.remove_files(base).map_err(|e| self.health.judge(e))?;
+            self.remove_files(base)
+                .map_err(|e| self.health().judge(e))?;
         }
     }
 
@@ -76,7 +78,7 @@ impl Log {
             .chain([SegmentFileKind::Snapshot]);
         for kind in kinds {
             let file = SegmentFile::live(base, kind).in_state(FileState::Deleted);
-            let path: PathBuf = self.dir.join(file.name());
+            let path: PathBuf = self.dir().join(file.name());
             remove_file_if_exists(&*self.fs, &path)?;
         }
         Ok(())

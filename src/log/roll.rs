@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::producer_log::Durability;
-use super::{Log, Writer};
+use super::{Event, EventKind, Log, Writer};
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
@@ -151,7 +151,7 @@ impl Log {
         }
         writer.pending_roll = PendingRoll::None;
         self.begin_segment(writer, base)
-            .map_err(|e| self.health.judge(e))?;
+            .map_err(|e| self.health().judge(e))?;
         // All before it is durable, also if it begins above the end.
         self.recovery_point.fetch_max(base.0, Ordering::SeqCst);
         Ok(Rolled::Done)
@@ -164,7 +164,7 @@ impl Log {
         for kind in SegmentFileKind::OF_SEGMENT {
             // The log begun anew in place is there all the time; what a cut left of its transaction index goes.
             if is_new || kind == SegmentFileKind::TxnIndex {
-                remove_file_if_exists(&*self.fs, &path_of(&self.dir, base, kind))?;
+                remove_file_if_exists(&*self.fs, &path_of(&self.dir(), base, kind))?;
             }
         }
         writer.producers.set_map_end(base);
@@ -175,7 +175,7 @@ impl Log {
         let options = super::load::segment_options(&config);
         let created = Segment::create(
             &self.fs,
-            &self.dir,
+            &self.dir(),
             base,
             options,
             preallocate,
@@ -185,7 +185,7 @@ impl Log {
             Ok(next) => next,
             Err(error) if is_new => {
                 // What is left of it would be the end of the log at the next load, whatever is appended before it.
-                let path = path_of(&self.dir, base, SegmentFileKind::Log);
+                let path = path_of(&self.dir(), base, SegmentFileKind::Log);
                 if let Err(left) = remove_file_if_exists(&*self.fs, &path) {
                     writer.broken = Some(left);
                 }
@@ -202,6 +202,12 @@ impl Log {
         self.segments.rcu(|list| list.with(Arc::clone(&segment)));
         writer.follow_end();
         self.publish(writer);
+        if is_new {
+            self.tell(EventKind::Rolled, |event| Event {
+                offset: Some(base),
+                ..event
+            });
+        }
         Ok(())
     }
 }

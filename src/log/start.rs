@@ -51,10 +51,10 @@ impl Log {
         if epochs.truncate_from_start(start).is_change()
             && let Err(error) = writer.epochs.store_as(epochs)
         {
-            let error = self.health.judge(error);
-            if self.health.check().is_ok() {
+            let error = self.health().judge(error);
+            if self.health().check().is_ok() {
                 // The new file may have its name although that is not known to be durable: what failed is not found later.
-                let _ = writer.epochs.store().map_err(|e| self.health.judge(e));
+                let _ = writer.epochs.store().map_err(|e| self.health().judge(e));
             }
             return Err(error);
         }

@@ -15,7 +15,7 @@ use super::lock_order::{Level, Locked};
 use super::producer_log::{RebuildRange, Shutdown};
 use super::report::LoadNotes;
 use super::roll::{PendingRoll, draw_jitter_ms};
-use super::{Log, SegmentList, Writer};
+use super::{Event, EventKind, Log, SegmentList, Writer};
 use crate::error::{Error, Result};
 use crate::format::names::SegmentFileKind;
 use crate::io::remove_file_if_exists;
@@ -69,7 +69,7 @@ impl Log {
                 cut_epochs(&mut writer, target)?;
                 self.rebuild_producers(&mut writer)?;
                 // The names of the snapshots that went and came.
-                self.fs.sync_dir(&self.dir)
+                self.fs.sync_dir(&self.dir())
             });
         self.end_of_cut(&mut writer, done)?;
         Ok(true)
@@ -99,13 +99,13 @@ impl Log {
         let done = taken.and_then(|()| {
             self.retire(writer, &all)?;
             for kind in SegmentFileKind::OF_SEGMENT {
-                remove_file_if_exists(&*self.fs, &path_of(&self.dir, target, kind))?;
+                remove_file_if_exists(&*self.fs, &path_of(&self.dir(), target, kind))?;
             }
             let config = self.config();
             let preallocate = Some(config.initial_file_bytes()).filter(|&bytes| bytes > 0);
             writer.active = Segment::create(
                 &self.fs,
-                &self.dir,
+                &self.dir(),
                 target,
                 super::load::segment_options(&config),
                 preallocate,
@@ -119,7 +119,7 @@ impl Log {
             }
             writer.producers.restart_at(target)?;
             self.rebuild_producers(writer)?;
-            self.fs.sync_dir(&self.dir)
+            self.fs.sync_dir(&self.dir())
         });
         self.end_of_cut(writer, done)
     }
@@ -129,7 +129,7 @@ impl Log {
         for segment in segments.iter().rev() {
             self.retire_segment(writer, segment)?;
             // The next one down must not go before this one is gone.
-            self.fs.sync_dir(&self.dir)?;
+            self.fs.sync_dir(&self.dir())?;
         }
         Ok(())
     }
@@ -201,9 +201,15 @@ impl Log {
     /// A cut that failed half way is finished by the next load; until then nothing is appended.
     fn end_of_cut(&self, writer: &mut Writer, done: Result<()>) -> Result<()> {
         writer.unsynced_names = false;
+        if done.is_ok() {
+            self.tell(EventKind::Truncated, |event| Event {
+                offset: Some(writer.end),
+                ..event
+            });
+        }
         done.map_err(|error| {
             writer.broken = Some(error.clone());
-            self.health
+            self.health()
                 .judge(error)
                 .context(format_args!("cut of {}", self.partition))
         })

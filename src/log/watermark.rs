@@ -81,6 +81,7 @@ impl Log {
     /// Leaves the high watermark to the caller from now on. It stays where it is.
     pub fn leave_high_watermark_to_caller(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.lock_writer().is_watermark_manual = true;
         Ok(())
     }
@@ -111,6 +112,7 @@ impl Log {
     ) -> Result<Offset> {
         let mut writer = self.lock_writer();
         self.check_open()?;
+        self.check_owned()?;
         if !writer.is_watermark_manual {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,

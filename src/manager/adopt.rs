@@ -37,6 +37,8 @@ impl Manager {
     /// fails before the copy takes its place, and the other's log may be closed then.
     pub fn adopt(&self, from: &Manager, partition: &TopicPartition) -> Result<Adopted> {
         self.check_open()?;
+        self.check_owned()?;
+        from.check_owned()?;
         let old = self.log(partition).map_err(|e| match e.kind() {
             ErrorKind::UnknownTopicOrPartition => {
                 e.context("its topic must be created in the broker first")
@@ -46,7 +48,7 @@ impl Manager {
         let refuse = |why: &str| {
             Error::invalid_argument(format!("cannot replace the log {partition}: {why}"))
                 .in_partition(partition.partition)
-                .in_file(old.dir())
+                .in_file(&old.dir())
         };
         let Some(topic_id) = old.topic_id() else {
             return Err(refuse(
@@ -123,18 +125,25 @@ impl Manager {
             .join(marked_dir_name(partition, Uuid::random()?, DELETE));
         // Held until the new log is there: nobody may make the partition meanwhile.
         let mut logs = self.logs.write();
-        old.mark_deleted();
-        let renamed = self
-            .fs
-            .rename(&place, &removed)
-            .and_then(|()| self.fs.rename(copy, &place))
-            .and_then(|()| self.fs.sync_dir(&dir.path));
-        logs.remove(partition);
-        renamed.map_err(|e| {
+        let frozen = old.freeze()?;
+        let judge = |e| {
             dir.health
                 .judge(e)
                 .context(format_args!("adopt {partition}"))
-        })?;
+        };
+        self.fs.rename(&place, &removed).map_err(judge)?;
+        if let Err(e) = self.fs.rename(copy, &place) {
+            // The old one is the partition's log still, if it can have its name again.
+            if self.fs.rename(&removed, &place).is_err() {
+                frozen.mark_deleted();
+                logs.remove(partition);
+            }
+            return Err(judge(e));
+        }
+        frozen.mark_deleted();
+        drop(frozen);
+        logs.remove(partition);
+        self.fs.sync_dir(&dir.path).map_err(judge)?;
         // It was empty. If it does not go now, whoever opens the directory next removes it.
         let _ = remove_tree(&*self.fs, &removed);
         let log = Arc::new(self.load_adopted(partition, place, health_of(dir), start)?);
@@ -160,8 +169,8 @@ impl Manager {
             shutdown: Shutdown::Clean,
             recovery_point: Offset::ZERO,
             log_start,
-            config: Arc::clone(self.config.log_config(&partition.topic)),
-            producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
+            config: Arc::clone(self.config().log_config(&partition.topic)),
+            producer_expiration_ms: self.config().broker.producer_id_expiration_ms,
             high_watermark: match self.high_watermarks {
                 HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
                 HighWatermarks::FromCheckpoint => {
@@ -169,6 +178,7 @@ impl Manager {
                 }
             },
             progress: None,
+            spare_threads: Arc::default(),
         };
         Ok(Log::open(place, &load)?.0)
     }

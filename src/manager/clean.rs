@@ -14,7 +14,7 @@ use crate::cleaner::stats::{Cleaned, Stats};
 use crate::cleaner::throttle::Throttle;
 use crate::cleaner::watch::CancelCheck;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::Log;
+use crate::log::{EventKind, Log};
 use crate::types::{MAX_RELATIVE_OFFSET, Offset, TopicPartition};
 
 /// Whether the active segment, which is never cleaned, ends first.
@@ -74,7 +74,7 @@ impl Manager {
     /// One pass over a log, whatever share of it is dirty, also if it was given up before. `None` if there is nothing to
     /// clean. INVALID_CONFIG if its `cleanup.policy` has no `compact`; BUSY if another pass runs on it, CLEAN_PAUSED if it is paused.
     pub fn clean(&self, log: &Arc<Log>, options: &CleanOptions<'_>) -> Result<Option<Cleaned>> {
-        self.check_open()?;
+        self.check_cleans(options)?;
         log.check_open()?;
         if !log.config().cleanup_policy.compact {
             return Err(Error::new(
@@ -131,7 +131,7 @@ impl Manager {
         options: &CleanOptions<'_>,
         skipped: &BTreeSet<TopicPartition>,
     ) -> Result<Option<CleanedLog>> {
-        self.check_open()?;
+        self.check_cleans(options)?;
         let mut found = Vec::new();
         for log in self.logs() {
             let config = log.config();
@@ -178,6 +178,14 @@ impl Manager {
         }
     }
 
+    fn check_cleans(&self, options: &CleanOptions<'_>) -> Result<()> {
+        self.check_open()?;
+        if options.is_dry() {
+            return Ok(());
+        }
+        self.check_owned()
+    }
+
     fn examine_for_choice(
         &self,
         log: &Arc<Log>,
@@ -213,7 +221,8 @@ impl Manager {
         examined: &Examined,
         options: &CleanOptions<'_>,
     ) -> Result<Cleaned> {
-        let cleaner = &self.config.broker.cleaner;
+        let config = self.config();
+        let cleaner = &config.broker.cleaner;
         let map_bytes = options
             .map_bytes
             .unwrap_or_else(|| u64::from(cleaner.map_bytes_per_thread()));
@@ -264,7 +273,11 @@ impl Manager {
             None => Ok(()),
         });
         let cleaned = outcome?;
-        stored.map(|()| cleaned)
+        stored?;
+        if let Some(dir) = self.dir_of(log) {
+            self.tell(EventKind::Cleaned, dir, log.partition());
+        }
+        Ok(cleaned)
     }
 
     /// A turn of the cleaner (cleaner.md 3.2): a pass over the filthiest log, then retention of the logs that are compacted.

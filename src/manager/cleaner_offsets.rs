@@ -45,6 +45,32 @@ impl Manager {
         self.change_cleaner_offsets(log, |offsets| offsets.remove(log.partition()).is_some())
     }
 
+    /// A log is about to come to a directory: what stands there of an older one of its name must not vouch for it.
+    pub(super) fn forget_cleaner_offset_in(
+        &self,
+        dir: &LogDir,
+        partition: &TopicPartition,
+    ) -> Result<()> {
+        self.change_cleaner_offsets_in(dir, partition, |offsets| {
+            offsets.remove(partition).is_some()
+        })
+    }
+
+    /// A log has moved: its first dirty offset goes with it. A crash in between loses it, and the log is cleaned from its
+    /// start.
+    pub(super) fn move_cleaner_offset(&self, log: &Log, from: &LogDir) -> Result<()> {
+        let partition = log.partition();
+        let mut stored = None;
+        self.change_cleaner_offsets_in(from, partition, |offsets| {
+            stored = offsets.remove(partition);
+            stored.is_some()
+        })?;
+        match stored {
+            Some(offset) => self.store_cleaner_offset(log, offset),
+            None => Ok(()),
+        }
+    }
+
     /// Reads the file of a log's directory, changes the entries, and writes them if `change` says that it did. Entries of
     /// partitions that are not there any more go.
     fn change_cleaner_offsets(
@@ -52,21 +78,33 @@ impl Manager {
         log: &Log,
         change: impl FnOnce(&mut Offsets) -> bool,
     ) -> Result<()> {
-        let Some(dir) = self.dir_of(log) else {
-            return Ok(());
-        };
+        match self.dir_of(log) {
+            Some(dir) => self.change_cleaner_offsets_in(dir, log.partition(), change),
+            None => Ok(()),
+        }
+    }
+
+    fn change_cleaner_offsets_in(
+        &self,
+        dir: &LogDir,
+        own: &TopicPartition,
+        change: impl FnOnce(&mut Offsets) -> bool,
+    ) -> Result<()> {
         dir.health.check()?;
         let _file = self.cleaning.files.lock();
         let mut offsets = self.read_cleaner_offsets(dir)?;
         if !change(&mut offsets) {
             return Ok(());
         }
-        let own = log.partition();
         let failed = self.failed_in(dir);
         let is_known = |partition: &TopicPartition| {
             partition == own
                 || failed.contains(partition)
-                || self.logs.read().contains_key(partition)
+                || self
+                    .logs
+                    .read()
+                    .get(partition)
+                    .is_some_and(|log| dir.holds(log))
         };
         offsets.retain(|partition, _| is_known(partition));
         let content = checkpoint::write(&offsets);

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::Manager;
 use super::checkpoints::{Limit, Served};
 use super::dirs::LogDir;
+use super::{Access, Manager};
 use crate::error::Result;
 use crate::format::marker;
 use crate::io::OpenMode;
@@ -18,16 +18,24 @@ use crate::types::TopicPartition;
 
 impl Manager {
     /// Closes every log, writes checkpoints and markers, and gives the directories back. The first failure is answered;
-    /// the rest is closed all the same, and what failed is recovered by the next open. Closing twice does nothing.
+    /// the rest is closed all the same, and what failed is recovered by the next open. Closing twice does nothing. A manager
+    /// that only reads writes nothing.
     pub fn close(&self) -> Result<()> {
         if self.closed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
+        self.stats.end_events();
         let _none_is_loaded_now = self.retrying.lock();
         self.abort_all_cleaning();
-        let logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
+        if self.access() == Access::ReadOnly {
+            self.abandon();
+            return Ok(());
+        }
+        let _none_is_swapped_now = self.swapping.write();
+        let mut logs: Vec<Arc<Log>> = std::mem::take(&mut *self.logs.write())
             .into_values()
             .collect();
+        logs.extend(std::mem::take(&mut *self.futures.write()).into_values());
         let outcomes = self.close_logs(&logs);
         let mut first = Ok(());
         for dir in &self.dirs {
@@ -54,7 +62,11 @@ impl Manager {
     pub fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.abort_all_cleaning();
-        for log in std::mem::take(&mut *self.logs.write()).into_values() {
+        self.stats.end_events();
+        let _none_is_swapped_now = self.swapping.write();
+        let logs = std::mem::take(&mut *self.logs.write());
+        let futures = std::mem::take(&mut *self.futures.write());
+        for log in logs.into_values().chain(futures.into_values()) {
             log.abandon();
         }
         for dir in &self.dirs {
@@ -63,7 +75,10 @@ impl Manager {
     }
 
     fn close_logs<'a>(&self, logs: &'a [Arc<Log>]) -> Vec<(&'a Arc<Log>, Result<()>)> {
-        let threads = (self.recovery_threads * self.dirs.len()).min(logs.len());
+        let per_dir = self
+            .recovery_threads
+            .unwrap_or(self.config().broker.num_recovery_threads_per_data_dir as usize);
+        let threads = (per_dir.max(1) * self.dirs.len()).min(logs.len());
         if threads <= 1 {
             return logs.iter().map(|log| (log, log.close())).collect();
         }
@@ -116,12 +131,24 @@ impl Manager {
     pub(super) fn write_checkpoints(&self, dir: &LogDir, logs: &[&Arc<Log>]) -> Result<()> {
         let _one_at_a_time = dir.checkpointing.lock();
         let mut served = Served::default();
-        for log in logs {
+        // Asked again, now that nobody writes: one that was deleted or moved since would vouch for another one's records.
+        for log in logs
+            .iter()
+            .filter(|log| dir.holds(log) && !log.is_deleted())
+        {
             served.add(log, Limit::None);
         }
+        self.add_futures(dir, &mut served);
         dir.checkpoints
             .write(&*self.fs, &dir.path, served, &self.failed_in(dir))
             .map_err(|e| dir.health.judge(e))
+    }
+
+    /// Adds the copies in a directory: a partition and its copy are never in the same one.
+    pub(super) fn add_futures(&self, dir: &LogDir, served: &mut Served) {
+        for future in self.futures.read().values().filter(|log| dir.holds(log)) {
+            served.add(future, Limit::None);
+        }
     }
 
     /// The partitions in a directory that could not be loaded.
@@ -136,6 +163,7 @@ impl Manager {
     /// Writes the checkpoints of every directory now.
     pub fn checkpoint(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         self.dirs
             .iter()
             .filter(|dir| dir.is_online())

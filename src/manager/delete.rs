@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::marked_dir_name;
 use crate::format::uuid::Uuid;
 use crate::io::FileSystem;
-use crate::log::{DirHealth, Log};
+use crate::log::{DirHealth, EventKind, Log};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// The suffix of a directory that waits for its removal.
@@ -44,6 +44,9 @@ impl Manager {
     /// the default `file.delete.delay.ms`, or by the manager that opens the directory next.
     pub fn delete_log(&self, partition: &TopicPartition) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
+        // It does not move meanwhile.
+        let _none_is_swapped_now = self.swapping.read();
         let log = self.log(partition)?;
         let Some(dir) = self.dir_of(&log) else {
             return Err(Error::new(
@@ -57,6 +60,11 @@ impl Manager {
             self.delete_now(partition, &log, dir)
         })?;
         self.forget_uncleanable(partition);
+        self.tell(EventKind::LogDeleted, dir, partition);
+        let future = self.futures.read().get(partition).cloned();
+        if let Some(future) = future {
+            self.drop_future(&future)?;
+        }
         self.checkpoint_dir(dir)
     }
 
@@ -75,20 +83,22 @@ impl Manager {
                 )
                 .in_partition(partition.partition));
             }
-            log.mark_deleted();
+            let frozen = log.freeze()?;
             let name = marked_dir_name(partition, Uuid::random()?, DELETE);
             let path = dir.path.join(name);
-            let renamed = self
-                .fs
-                .rename(log.dir(), &path)
-                .and_then(|()| self.fs.sync_dir(&dir.path));
-            logs.remove(partition);
-            self.made.lock().remove(partition);
-            renamed.map_err(|e| {
+            let judge = |e| {
                 dir.health
                     .judge(e)
                     .context(format_args!("delete {partition}"))
-            })?;
+            };
+            // If it keeps its name it is still the partition's log.
+            self.fs.rename(&log.dir(), &path).map_err(judge)?;
+            frozen.mark_deleted();
+            drop(frozen);
+            logs.remove(partition);
+            self.stats.departs(log, &logs);
+            self.made.lock().remove(partition);
+            self.fs.sync_dir(&dir.path).map_err(judge)?;
             self.deletions.lock().push(path, self.clock.now(), dir);
         }
         Ok(())
@@ -98,7 +108,8 @@ impl Manager {
     /// removed is left to the next opening; the first such failure is answered, the others go.
     pub fn remove_deleted(&self) -> Result<Option<TimestampMs>> {
         self.check_open()?;
-        let delay_ms = self.config.default_log_config().file_delete_delay_ms;
+        self.check_owned()?;
+        let delay_ms = self.config().default_log_config().file_delete_delay_ms;
         let now = self.clock.now();
         let mut first = Ok(());
         loop {
@@ -131,9 +142,8 @@ impl Manager {
 pub(super) fn remove_tree(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     match fs.remove_file(path) {
         Err(e) if e.is_not_found() => return Ok(()),
-        // A directory is no file; what cannot be removed for another reason shows again below.
-        Err(_) => {}
-        Ok(()) => return Ok(()),
+        Err(e) if is_of_directory(&e) => {}
+        other => return other,
     }
     for entry in fs.list(path)? {
         remove_tree(fs, &path.join(&entry.name))?;
@@ -142,4 +152,9 @@ pub(super) fn remove_tree(fs: &dyn FileSystem, path: &Path) -> Result<()> {
         Err(e) if e.is_not_found() => Ok(()),
         other => other,
     }
+}
+
+/// What systems answer who is to remove a directory as if it were a file.
+fn is_of_directory(e: &Error) -> bool {
+    matches!(e.os_errno(), Some(libc::EISDIR | libc::EPERM))
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{LOG_START_FILE, RECOVERY_POINT_FILE};
 use crate::format::meta_properties::{self, MetaProperties};
 use crate::io::{EntryKind, FileLock, FileSystem, OpenMode, create_dir_all, read_file, sync_name};
-use crate::log::{DirHealth, Finding, FindingKind, Log};
+use crate::log::{DirHealth, Finding, FindingKind, Log, Monitor};
 
 /// What to do about a log directory that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -29,7 +29,8 @@ pub(super) const LOCK_FILE: &str = ".lock";
 pub(super) struct LogDir {
     pub(super) path: PathBuf,
     pub(super) health: Arc<DirHealth>,
-    pub(super) meta: MetaProperties,
+    /// What its `meta.properties` says.
+    pub(super) meta: parking_lot::RwLock<MetaProperties>,
     pub(super) was_clean: bool,
     /// Held from opening to closing.
     pub(super) lock: parking_lot::Mutex<Option<Box<dyn FileLock>>>,
@@ -39,11 +40,11 @@ pub(super) struct LogDir {
 }
 
 impl LogDir {
-    fn new(path: PathBuf) -> Self {
+    fn new(path: PathBuf, monitor: &Arc<Monitor>) -> Self {
         Self {
-            health: Arc::new(DirHealth::new(path.clone())),
+            health: Arc::new(DirHealth::watched(path.clone(), Arc::clone(monitor))),
             path,
-            meta: MetaProperties::default(),
+            meta: parking_lot::RwLock::default(),
             was_clean: false,
             lock: parking_lot::Mutex::new(None),
             checkpoints: Checkpoints::default(),
@@ -77,6 +78,7 @@ impl LogDir {
 /// offline; two names of one directory, a foreign lock, and no directory left are errors of the whole.
 pub(super) fn open_dirs(
     options: &ManagerOptions,
+    monitor: &Arc<Monitor>,
     report: &mut Vec<Finding>,
 ) -> Result<Vec<LogDir>> {
     let fs = &*options.fs;
@@ -88,7 +90,7 @@ pub(super) fn open_dirs(
     let mut seen: Vec<PathBuf> = Vec::new();
     for given in &options.dirs {
         let path = absolute(given)?;
-        let dir = LogDir::new(path.clone());
+        let dir = LogDir::new(path.clone(), monitor);
         match validate(fs, &path, options.missing_dir) {
             Ok(canonical) => {
                 if seen.contains(&canonical) {
@@ -100,6 +102,17 @@ pub(super) fn open_dirs(
                     return Err(Error::invalid_argument(format!(
                         "Duplicate log directory found: {}",
                         all.join(", ")
+                    ))
+                    .in_file(&path));
+                }
+                if let Some(other) = seen
+                    .iter()
+                    .find(|other| canonical.starts_with(other) || other.starts_with(&canonical))
+                {
+                    return Err(Error::invalid_argument(format!(
+                        "the log directories {} and {} lie one in the other; take two that lie side by side",
+                        other.display(),
+                        canonical.display()
                     ))
                     .in_file(&path));
                 }
@@ -129,7 +142,7 @@ pub(super) fn open_dirs(
     }
     for dir in dirs.iter_mut().filter(|dir| dir.is_online()) {
         match read_meta(fs, &dir.path) {
-            Ok(meta) => dir.meta = meta,
+            Ok(meta) => *dir.meta.get_mut() = meta,
             Err(e) => dir.fail(e, report),
         }
     }
@@ -212,7 +225,7 @@ fn read_meta(fs: &dyn FileSystem, dir: &Path) -> Result<MetaProperties> {
 /// The checks that a broker makes across its directories (manager.md 1.6); who breaks them fails, the first one stays.
 fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
     for (i, dir) in dirs.iter().enumerate().filter(|(_, dir)| dir.is_online()) {
-        let own = &dir.meta;
+        let own = &dir.meta.read();
         let mut earlier = dirs
             .get(..i)
             .unwrap_or_default()
@@ -225,7 +238,9 @@ fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
             Some("its directory.id is reserved".to_owned())
         } else {
             earlier
-                .find_map(|other| contradiction(own, &other.meta).map(|what| (what, &other.path)))
+                .find_map(|other| {
+                    contradiction(own, &other.meta.read()).map(|what| (what, &other.path))
+                })
                 .map(|(what, path)| format!("its {what} contradicts that of {}", path.display()))
         };
         if let Some(problem) = problem {
@@ -240,7 +255,7 @@ fn check_ensemble(dirs: &[LogDir], report: &mut Vec<Finding>) {
     }
 }
 
-fn contradiction(own: &MetaProperties, other: &MetaProperties) -> Option<&'static str> {
+pub(super) fn contradiction(own: &MetaProperties, other: &MetaProperties) -> Option<&'static str> {
     fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
         matches!((a, b), (Some(a), Some(b)) if a != b)
     }

@@ -5,9 +5,10 @@
 //! is left alone.
 //!
 //! Promises: a directory is owned by one manager at a time, in this process and across processes; the clean-shutdown
-//! marker stands only over directories whose every log was closed in order. Implements manager.md 1-3 and 10.
+//! marker stands only over directories whose every log was closed in order. A manager that only reads owns nothing and writes
+//! nothing. Implements manager.md 1-3 and 10.
 //!
-//! Directories that are marked `-future` or `-stray` are left as they are.
+//! Directories that are marked `-stray` are left as they are.
 
 mod adopt;
 mod checkpoints;
@@ -18,10 +19,21 @@ mod close;
 mod create;
 mod delete;
 mod dirs;
+mod follow;
+mod loading;
+mod meta;
+mod move_intent;
+mod moving;
 mod open;
+mod opening;
+mod placement;
+mod planning;
 mod progress;
+mod reconfigure;
+mod resolve;
 mod retain;
 mod retry;
+mod stats;
 mod tasks;
 mod truncate;
 
@@ -30,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::Resolved;
@@ -46,7 +59,12 @@ pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;
 pub use dirs::MissingDir;
+pub use follow::Access;
+use follow::Following;
+pub use opening::{DirOpening, LogOpening, OpenProgress};
 pub use retain::{Pass, Retained};
+use stats::Stats;
+pub use stats::{DirStats, Snapshot};
 use tasks::Schedule;
 pub use tasks::{Task, TickResult};
 
@@ -57,6 +75,8 @@ pub struct ManagerOptions {
     pub dirs: Vec<PathBuf>,
     /// What to do about a directory that does not exist.
     pub missing_dir: MissingDir,
+    /// Whose they are.
+    pub access: Access,
     /// The configuration.
     pub config: Arc<Resolved>,
     /// The file system that they are on.
@@ -69,6 +89,8 @@ pub struct ManagerOptions {
     pub broker_epoch: i64,
     /// Where the high watermarks of the logs come from.
     pub high_watermarks: HighWatermarks,
+    /// Where another thread can see how far the opening is.
+    pub progress: Option<Arc<OpenProgress>>,
 }
 
 /// Where the high watermarks of the logs come from (manager.md 7.7).
@@ -88,12 +110,14 @@ impl ManagerOptions {
         Self {
             dirs,
             missing_dir: MissingDir::Refuse,
+            access: Access::Own,
             config,
             fs: Arc::new(RealFs),
             clock: Arc::new(SystemClock),
             recovery_threads: None,
             broker_epoch: -1,
             high_watermarks: HighWatermarks::FollowEnd,
+            progress: None,
         }
     }
 }
@@ -102,16 +126,30 @@ impl ManagerOptions {
 #[derive(Debug)]
 pub struct Manager {
     fs: Arc<dyn FileSystem>,
+    /// If it only reads.
+    following: Option<Following>,
     clock: Arc<dyn Clock>,
-    config: Arc<Resolved>,
-    recovery_threads: usize,
+    config: ArcSwap<Resolved>,
+    /// Held while the configuration is changed.
+    reconfiguring: Mutex<()>,
+    /// `None` leaves it to the configuration.
+    recovery_threads: Option<usize>,
     broker_epoch: i64,
     high_watermarks: HighWatermarks,
     dirs: Vec<LogDir>,
+    /// As they are spelled in the options.
+    given_dirs: Vec<PathBuf>,
     logs: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
+    /// Copies of logs that are on their way to another directory.
+    futures: RwLock<BTreeMap<TopicPartition, Arc<Log>>>,
     failed: RwLock<Vec<FailedLog>>,
     /// Held while a log is loaded again.
     retrying: Mutex<()>,
+    /// The partitions that somebody moves now.
+    moving: Mutex<BTreeSet<TopicPartition>>,
+    /// Written while a copy takes the place of its log; read while a log is changed that must not move meanwhile.
+    /// Lock order: this, the list of logs, a directory's `checkpointing`, the locks of a log.
+    swapping: RwLock<()>,
     report: Vec<Finding>,
     counts: OpenCounts,
     closed: AtomicBool,
@@ -120,6 +158,8 @@ pub struct Manager {
     deletions: Mutex<Deletions>,
     schedule: Mutex<Schedule>,
     cleaning: Cleaning,
+    /// What is counted and told of all this.
+    stats: Stats,
 }
 
 /// A log that could not be opened; its directory is as it was.
@@ -127,10 +167,21 @@ pub struct Manager {
 pub struct FailedLog {
     /// Its topic and partition.
     pub partition: TopicPartition,
+    /// Whether it is the log itself or a copy.
+    pub role: Role,
     /// Its directory.
     pub dir: PathBuf,
     /// Why.
     pub error: Error,
+}
+
+/// What a log is to its partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The one that is served.
+    Current,
+    /// A copy on its way to another directory, marked `-future`.
+    Future,
 }
 
 /// What opening did.
@@ -182,7 +233,7 @@ impl Manager {
             .failed
             .read()
             .iter()
-            .find(|failed| failed.partition == *partition)
+            .find(|failed| failed.partition == *partition && failed.role == Role::Current)
         {
             Some(failed) => Err(failed.error.clone()),
             None => Err(Error::new(
@@ -213,16 +264,16 @@ impl Manager {
             .map(|dir| DirInfo {
                 path: dir.path.clone(),
                 failure: dir.health.failure(),
-                meta: dir.meta.clone(),
+                meta: dir.meta.read().clone(),
                 was_clean: dir.was_clean,
             })
             .collect()
     }
 
-    /// The configuration that it was opened with.
+    /// The configuration as it is now.
     #[must_use]
-    pub fn config(&self) -> &Arc<Resolved> {
-        &self.config
+    pub fn config(&self) -> Arc<Resolved> {
+        self.config.load_full()
     }
 
     /// The wall clock.
@@ -234,6 +285,7 @@ impl Manager {
     /// Makes every log durable. The first failure is answered; the other logs are flushed all the same.
     pub fn flush_all(&self) -> Result<()> {
         self.check_open()?;
+        self.check_owned()?;
         let mut first = Ok(());
         for log in self.logs() {
             let flushed = log.flush();

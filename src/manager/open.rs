@@ -5,73 +5,85 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
-use super::checkpoints::Checkpoints;
 use super::cleaning::Cleaning;
 use super::delete::Deletions;
-use super::dirs::{LogDir, ensure_any_online, open_dirs};
-use super::progress::{DirProgress, LogProgress};
+use super::dirs::{LogDir, MissingDir, ensure_any_online, open_dirs};
+use super::follow::{Access, Following};
+use super::planning::{Job, Plan, plan_dir, settle_moves, without_duplicates};
+use super::stats::Stats;
 use super::tasks::Schedule;
-use super::{FailedLog, HighWatermarks, Manager, ManagerOptions, OpenCounts, health_of};
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::marker;
-use crate::format::names::{DirKind, classify_dir};
-use crate::io::{EntryKind, PooledFs, default_max_open, exists};
-use crate::log::{
-    DirHealth, Finding, FindingKind, HighWatermark, LoadNotes, LoadOptions, Log, LogPlace, Shutdown,
-};
+use super::{FailedLog, Manager, ManagerOptions, OpenCounts, Role};
+use crate::error::Result;
+use crate::io::{OverlayFs, PooledFs, ReadOnlyFs, default_max_open, exists};
+use crate::log::{Finding, FindingKind, LoadNotes, Log, LogPlace, Monitor};
 use crate::types::TopicPartition;
-
-/// A log to be loaded.
-struct Job {
-    dir: usize,
-    path: PathBuf,
-    partition: TopicPartition,
-    health: Arc<DirHealth>,
-    options: LoadOptions,
-}
 
 type Outcome = (Job, Result<(Log, LoadNotes)>);
 
+type Logs = BTreeMap<TopicPartition, Arc<Log>>;
+
 impl Manager {
     /// Opens the directories and every log in them. Files that a crash left are put in order, what was not flushed is
-    /// recovered. A log or directory that cannot be opened is reported and left alone; the rest is served.
+    /// recovered. A log or directory that cannot be opened is reported and left alone; the rest is served. With
+    /// [`Access::ReadOnly`] all that is seen by this manager alone.
     pub fn open(mut options: ManagerOptions) -> Result<Self> {
         let max_open = options.config.broker.max_open_files;
         let max_open = max_open.map_or_else(default_max_open, |files| files as usize);
         options.fs = Arc::new(PooledFs::new(options.fs, max_open));
-        let mut report = Vec::new();
-        for warning in &options.config.warnings {
-            report.push(Finding {
-                kind: FindingKind::Config,
-                dir: PathBuf::new(),
-                partition: None,
-                status: None,
-                text: warning.to_string(),
-            });
+        let is_owner = options.access == Access::Own;
+        if !is_owner {
+            options.fs = Arc::new(ReadOnlyFs::new(options.fs));
+            options.missing_dir = MissingDir::Refuse;
         }
-        let mut dirs = open_dirs(&options, &mut report)?;
+        let files = Arc::clone(&options.fs);
+        if !is_owner {
+            // What opening changes in the directories is seen by opening alone.
+            options.fs = Arc::new(OverlayFs::new(Arc::clone(&files)));
+        }
+        let mut report = config_findings(&options);
+        let monitor = Arc::new(Monitor::new(Arc::clone(&options.clock)));
+        let opening = options.progress.take().unwrap_or_default();
+        let mut dirs = open_dirs(&options, &monitor, &mut report)?;
+        opening.begin(dirs.iter().map(|dir| dir.path.clone()));
         let mut jobs = Vec::new();
         let mut deletions = Deletions::default();
         let mut failed = Vec::new();
+        let plan = Plan {
+            opening: &opening,
+            spare_threads: Arc::default(),
+        };
         for (index, dir) in dirs
             .iter_mut()
             .enumerate()
             .filter(|(_, dir)| dir.is_online())
         {
-            match plan_dir(&options, index, dir, &mut deletions, &mut report) {
+            match plan_dir(&options, &plan, index, dir, &mut deletions, &mut report) {
                 Ok(planned) => jobs.extend(planned),
                 Err(e) => dir.fail(e, &mut report),
             }
         }
         ensure_any_online(&dirs)?;
+        jobs = settle_moves(&options, &mut dirs, jobs, &mut deletions, &mut report);
+        ensure_any_online(&dirs)?;
+        if !is_owner {
+            // Copies on their way are for their owner.
+            jobs.retain(|job| job.role == Role::Current);
+        }
+        options.fs = files;
         jobs = without_duplicates(jobs, &mut failed, &mut report);
         let threads = options
             .recovery_threads
             .unwrap_or(options.config.broker.num_recovery_threads_per_data_dir as usize);
-        let outcomes = load_all(&options, jobs, threads.max(1) * dirs.len());
-        let (logs, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
+        let outcomes = load_all(&options, &plan, jobs, threads.max(1) * dirs.len());
+        opening.end();
+        let (logs, futures, counts) = sort_out(outcomes, &dirs, &mut failed, &mut report);
+        if !is_owner {
+            // One that its owner deleted meanwhile is none.
+            failed.retain(|log| exists(&*options.fs, &log.dir).unwrap_or(true));
+        }
         let mut says_too_much = Vec::new();
         for dir in &mut dirs {
             let unserved: Vec<_> = failed
@@ -79,7 +91,7 @@ impl Manager {
                 .filter(|f| f.dir.parent() == Some(dir.path.as_path()))
                 .map(|f| f.partition.clone())
                 .collect();
-            says_too_much.push(logs.values().any(|log: &Arc<Log>| {
+            says_too_much.push(logs.values().chain(futures.values()).any(|log| {
                 dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
             }));
             dir.checkpoints.keep_only(&unserved);
@@ -88,16 +100,22 @@ impl Manager {
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
         let cleaning = Cleaning::new(&options.config.broker, &options.clock);
         let opened = Self {
+            following: (!is_owner).then(|| Following::new(&dirs)),
             fs: options.fs,
             clock: options.clock,
-            config: options.config,
-            recovery_threads: threads.max(1),
+            config: ArcSwap::new(options.config),
+            reconfiguring: Mutex::default(),
+            recovery_threads: options.recovery_threads,
             broker_epoch: options.broker_epoch,
             high_watermarks: options.high_watermarks,
             dirs,
+            given_dirs: options.dirs,
             logs: RwLock::new(logs),
+            futures: RwLock::new(futures),
             failed: RwLock::new(failed),
             retrying: Mutex::default(),
+            moving: Mutex::default(),
+            swapping: RwLock::default(),
             report,
             counts,
             closed: AtomicBool::new(false),
@@ -105,8 +123,11 @@ impl Manager {
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
             cleaning,
+            stats: Stats::new(monitor, opening.own()),
         };
-        opened.lower_checkpoints(&says_too_much)?;
+        if is_owner {
+            opened.lower_checkpoints(&says_too_much)?;
+        }
         Ok(opened)
     }
 
@@ -122,160 +143,14 @@ impl Manager {
         Ok(())
     }
 }
-
-/// Reads what a directory says about its logs, takes its clean-shutdown marker, and lists what is to be loaded.
-fn plan_dir(
-    options: &ManagerOptions,
-    index: usize,
-    dir: &mut LogDir,
-    deletions: &mut Deletions,
-    report: &mut Vec<Finding>,
-) -> Result<Vec<Job>> {
-    let fs = &*options.fs;
-    let mut note = |kind, text| {
-        report.push(Finding {
-            kind,
-            dir: dir.path.clone(),
-            partition: None,
-            status: None,
-            text,
-        });
-    };
-    let (checkpoints, unreadable) = Checkpoints::read(fs, &dir.path)?;
-    for file in unreadable {
-        note(
-            FindingKind::Repaired,
-            format!("counted as empty and to be rewritten: {}", file.problem),
-        );
-    }
-    let mut found = Vec::new();
-    for entry in fs
-        .list(&dir.path)?
-        .into_iter()
-        .filter(|e| e.kind == EntryKind::Dir)
-    {
-        match classify_dir(&entry.name) {
-            DirKind::Log(partition) => found.push((dir.path.join(&entry.name), partition)),
-            DirKind::Unknown => {
-                note(
-                    FindingKind::Ignored,
-                    format!(
-                        "left {} alone: no directory of Kafka's",
-                        entry.name.display()
-                    ),
-                );
-            }
-            DirKind::Delete => {
-                deletions.push(dir.path.join(&entry.name), options.clock.now(), dir);
-            }
-            DirKind::Future(_) | DirKind::Stray | DirKind::ClusterMetadata | DirKind::Other => {}
-        }
-    }
-    found.sort();
-    // The marker goes before anything is written: a power cut in what follows must not find it (manager.md 2.3).
-    let marker = dir.path.join(marker::FILE);
-    dir.was_clean = exists(fs, &marker)?;
-    if dir.was_clean {
-        fs.remove_file(&marker)?;
-    }
-    // Without a marker too: an owner that was killed may have removed it, or made logs, and not got as far as this.
-    fs.sync_dir(&dir.path)?;
-    let shutdown = if dir.was_clean {
-        Shutdown::Clean
-    } else {
-        Shutdown::Unclean
-    };
-    let progress = Arc::new(DirProgress::new(&options.fs, &dir.path, &checkpoints));
-    let jobs = found.into_iter().map(|(path, partition)| Job {
-        dir: index,
-        path,
-        health: health_of(dir),
-        options: LoadOptions {
-            shutdown,
-            recovery_point: checkpoints.recovery_point(&partition),
-            log_start: checkpoints.log_start(&partition),
-            config: Arc::clone(options.config.log_config(&partition.topic)),
-            producer_expiration_ms: options.config.broker.producer_id_expiration_ms,
-            high_watermark: match options.high_watermarks {
-                HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
-                HighWatermarks::FromCheckpoint => {
-                    HighWatermark::SetByCaller(checkpoints.high_watermark(&partition))
-                }
-            },
-            progress: Some(Arc::new(LogProgress {
-                dir: Arc::clone(&progress),
-                partition: partition.clone(),
-            })),
-        },
-        partition,
-    });
-    let jobs = jobs.collect();
-    dir.checkpoints = checkpoints;
-    Ok(jobs)
-}
-
-/// Takes out partitions that were found twice: neither copy is served or changed (deviations.md D58).
-fn without_duplicates(
-    jobs: Vec<Job>,
-    failed: &mut Vec<FailedLog>,
-    report: &mut Vec<Finding>,
-) -> Vec<Job> {
-    let mut by_partition: BTreeMap<TopicPartition, Vec<Job>> = BTreeMap::new();
-    for job in jobs {
-        by_partition
-            .entry(job.partition.clone())
-            .or_default()
-            .push(job);
-    }
-    let mut unique = Vec::new();
-    for (partition, mut found) in by_partition {
-        if found.len() == 1 {
-            unique.append(&mut found);
-            continue;
-        }
-        let paths: Vec<String> = found
-            .iter()
-            .map(|job| job.path.display().to_string())
-            .collect();
-        let error = Error::new(
-            ErrorKind::DuplicateLog,
-            format!(
-                "{partition} was found in {}; neither is used, remove one of them",
-                paths.join(" and ")
-            ),
-        )
-        .in_partition(partition.partition);
-        for job in found {
-            let dir = job
-                .path
-                .parent()
-                .map(std::path::Path::to_path_buf)
-                .unwrap_or_default();
-            report.push(Finding {
-                kind: FindingKind::Failed,
-                dir,
-                partition: Some(partition.clone()),
-                status: Some(ErrorKind::DuplicateLog),
-                text: error.message().to_owned(),
-            });
-            failed.push(FailedLog {
-                partition: partition.clone(),
-                dir: job.path,
-                error: error.clone(),
-            });
-        }
-    }
-    unique
-}
-
 /// The logs that were loaded; what became of the others, and what was found, is added to the lists.
 fn sort_out(
     outcomes: Vec<Outcome>,
     dirs: &[LogDir],
     failed: &mut Vec<FailedLog>,
     report: &mut Vec<Finding>,
-) -> (BTreeMap<TopicPartition, Arc<Log>>, OpenCounts) {
-    let mut logs = BTreeMap::new();
+) -> (Logs, Logs, OpenCounts) {
+    let (mut logs, mut futures) = (Logs::new(), Logs::new());
     let mut counts = OpenCounts::default();
     for (job, outcome) in outcomes {
         let dir = dirs
@@ -300,7 +175,11 @@ fn sort_out(
                         .into_iter()
                         .map(|(kind, text)| finding(kind, None, text)),
                 );
-                logs.insert(job.partition.clone(), Arc::new(log));
+                let of_its_kind = match job.role {
+                    Role::Current => &mut logs,
+                    Role::Future => &mut futures,
+                };
+                of_its_kind.insert(job.partition.clone(), Arc::new(log));
             }
             Err(error) => {
                 let error = error.in_partition(job.partition.partition);
@@ -311,17 +190,24 @@ fn sort_out(
                 ));
                 failed.push(FailedLog {
                     partition: job.partition.clone(),
+                    role: job.role,
                     dir: job.path.clone(),
                     error,
                 });
             }
         }
     }
-    (logs, counts)
+    (logs, futures, counts)
 }
 
 /// Loads all logs, by several threads if there are several logs. The outcomes, in no order.
-fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Outcome> {
+fn load_all(
+    options: &ManagerOptions,
+    plan: &Plan<'_>,
+    jobs: Vec<Job>,
+    threads: usize,
+) -> Vec<Outcome> {
+    let spare = &plan.spare_threads;
     let run = |job: Job| {
         let place = LogPlace {
             partition: job.partition.clone(),
@@ -330,10 +216,16 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
             clock: Arc::clone(&options.clock),
             health: Arc::clone(&job.health),
         };
-        let outcome = Log::open(place, &job.options);
+        let outcome = match options.access {
+            Access::Own => Log::open(place, &job.options),
+            Access::ReadOnly => Log::follow(place, &job.options),
+        };
         (job, outcome)
     };
+    let all_threads = threads;
     let threads = threads.min(jobs.len());
+    // Those that have no log of their own help with the segments of others, and so do those that are done.
+    spare.add(all_threads - threads);
     if threads <= 1 {
         return jobs.into_iter().map(run).collect();
     }
@@ -351,6 +243,7 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
                         outcomes.lock().push(outcome);
                     }
                 }
+                spare.add(1);
             });
             // Whatever threads there are do the work; this one helps if there are none.
             if spawned.is_err() {
@@ -361,4 +254,16 @@ fn load_all(options: &ManagerOptions, jobs: Vec<Job>, threads: usize) -> Vec<Out
     let mut outcomes = outcomes.into_inner();
     outcomes.extend(queue.into_iter().filter_map(Mutex::into_inner).map(run));
     outcomes
+}
+
+/// What is worth telling of the configuration.
+fn config_findings(options: &ManagerOptions) -> Vec<Finding> {
+    let of = |warning: &crate::config::ConfigWarning| Finding {
+        kind: FindingKind::Config,
+        dir: PathBuf::new(),
+        partition: None,
+        status: None,
+        text: warning.to_string(),
+    };
+    options.config.warnings.iter().map(of).collect()
 }

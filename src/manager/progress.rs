@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::checkpoints::Checkpoints;
+use super::opening::LogCounters;
 use crate::error::Result;
 use crate::format::checkpoint::{self, Offsets, RECOVERY_POINT_FILE};
 use crate::io::{FileSystem, replace_file};
@@ -36,6 +37,8 @@ impl DirProgress {
 pub(super) struct LogProgress {
     pub(super) dir: Arc<DirProgress>,
     pub(super) partition: TopicPartition,
+    /// Those that other threads look at.
+    pub(super) counters: LogCounters,
 }
 
 impl RecoveryProgress for LogProgress {
@@ -43,5 +46,25 @@ impl RecoveryProgress for LogProgress {
         let mut points = self.dir.recovery_points.lock();
         points.insert(self.partition.clone(), offset);
         replace_file(&*self.dir.fs, &self.dir.path, &checkpoint::write(&points))
+    }
+
+    fn begins(&self) {
+        self.counters.begin();
+    }
+
+    fn expects(&self, segments: u64, bytes: u64) {
+        self.counters.expect(segments, bytes);
+    }
+
+    fn has_read(&self, bytes: u64) {
+        self.counters.add_read(bytes);
+    }
+
+    fn segment_done(&self) {
+        self.counters.end_segment();
+    }
+
+    fn ends(&self) {
+        self.counters.end();
     }
 }

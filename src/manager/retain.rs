@@ -35,8 +35,9 @@ impl Manager {
     /// or all topics are managed (manager.md 2.2). The data directory does not say how long a topic's records are to be kept.
     #[must_use]
     pub fn is_managed(&self, log: &Log) -> bool {
-        self.config.broker.unmanaged_topics == UnmanagedTopics::Manage
-            || self.config.overrides_for(&log.partition().topic).is_some()
+        let config = self.config();
+        config.broker.unmanaged_topics == UnmanagedTopics::Manage
+            || config.overrides_for(&log.partition().topic).is_some()
             || self.made.lock().contains(log.partition())
             || !log.config().overrides.is_empty()
     }
@@ -45,6 +46,9 @@ impl Manager {
     /// left alone. The first failure ends the pass.
     pub fn retain_all(&self, pass: Pass) -> Result<Vec<Retained>> {
         self.check_open()?;
+        if pass == Pass::Apply {
+            self.check_owned()?;
+        }
         let mut done = Vec::new();
         for log in self.logs() {
             if self.is_managed(&log) && !log.config().cleanup_policy.compact {
@@ -81,12 +85,17 @@ impl Manager {
             };
             return Ok(retained(deleted, expired.log_start));
         }
+        let deleted = self.delete_expired(log);
+        log.end_retention();
+        Ok(retained(deleted?, log.start_offset()))
+    }
+
+    fn delete_expired(&self, log: &Arc<Log>) -> Result<Deleted> {
         if !log.begin_retention()? {
-            return Ok(retained(Deleted::default(), log.start_offset()));
+            return Ok(Deleted::default());
         }
         // The log start is on disk before a segment goes: after a power cut a name may be back, and its records with it.
         self.checkpoint_dir_of(log)?;
-        let deleted = log.delete_below_start()?;
-        Ok(retained(deleted, log.start_offset()))
+        log.delete_below_start()
     }
 }

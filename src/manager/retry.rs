@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{FailedLog, HighWatermarks, Manager, health_of};
+use super::loading::load_options;
+use super::{Access, FailedLog, Manager, Role, health_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::exists;
-use crate::log::{HighWatermark, LoadOptions, Log, LogPlace, Shutdown};
+use crate::log::{LoadOptions, Log, LogPlace, Shutdown};
 use crate::types::TopicPartition;
 
 impl Manager {
@@ -41,7 +42,7 @@ impl Manager {
         let failed = self.failed.read();
         failed
             .iter()
-            .filter(|failed| failed.partition == *partition)
+            .filter(|failed| failed.partition == *partition && failed.role == Role::Current)
             .cloned()
             .collect()
     }
@@ -104,19 +105,17 @@ impl Manager {
         let options = LoadOptions {
             // Somebody may have worked on it meanwhile.
             shutdown: Shutdown::Unclean,
-            recovery_point: dir.checkpoints.recovery_point(partition),
-            log_start: dir.checkpoints.log_start(partition),
-            config: Arc::clone(self.config.log_config(&partition.topic)),
-            producer_expiration_ms: self.config.broker.producer_id_expiration_ms,
-            high_watermark: match self.high_watermarks {
-                HighWatermarks::FollowEnd => HighWatermark::FollowsEnd,
-                HighWatermarks::FromCheckpoint => {
-                    HighWatermark::SetByCaller(dir.checkpoints.high_watermark(partition))
-                }
-            },
-            progress: None,
+            ..load_options(
+                &self.config(),
+                &dir.checkpoints,
+                partition,
+                self.high_watermarks,
+            )
         };
-        Ok(Log::open(place, &options)?.0)
+        match self.access() {
+            Access::Own => Ok(Log::open(place, &options)?.0),
+            Access::ReadOnly => Ok(Log::follow(place, &options)?.0),
+        }
     }
 
     /// Puts a loaded log among the others. What its directory kept for it may vouch for more than was found, so it is
@@ -127,10 +126,12 @@ impl Manager {
         let before = {
             let mut failed = self.failed.write();
             let before = failed.clone();
-            failed.retain(|failed| failed.partition != *log.partition());
+            failed.retain(|failed| {
+                failed.partition != *log.partition() || failed.role == Role::Future
+            });
             before
         };
-        if let Some(dir) = self.dir_of(&log) {
+        if let Some(dir) = self.dir_of(&log).filter(|_| self.access() == Access::Own) {
             let mut here: Vec<&Arc<Log>> = logs.values().filter(|log| dir.holds(log)).collect();
             here.push(&log);
             if let Err(e) = self.write_checkpoints(dir, &here) {
@@ -138,6 +139,10 @@ impl Manager {
                 return Err(e);
             }
         }
+        // It may have changed while the log was loaded.
+        let config = self.config();
+        log.set_config(Arc::clone(config.log_config(&log.partition().topic)));
+        log.set_producer_expiration_ms(config.broker.producer_id_expiration_ms);
         logs.insert(log.partition().clone(), Arc::clone(&log));
         Ok(log)
     }

@@ -3,7 +3,7 @@
 //! Nothing runs by itself: [`Manager::tick`] does what is due, in the thread that calls it, by the manager's clock. Each task
 //! can be run by its own call as well.
 
-use super::{Manager, Pass};
+use super::{Access, Manager, Pass};
 use crate::config::BrokerConfig;
 use crate::error::Result;
 use crate::types::TimestampMs;
@@ -171,16 +171,19 @@ pub struct TickResult {
 
 impl Manager {
     /// Runs what is due by now, in this thread. A task that fails is due again in its time; the first failure is answered
-    /// after all were run.
+    /// after all were run. A manager that only reads has nothing to do, ever.
     pub fn tick(&self) -> Result<TickResult> {
         self.check_open()?;
+        if self.access() == Access::ReadOnly {
+            return Ok(TickResult::default());
+        }
         let now = self.clock.now();
         let mut done = TickResult::default();
         let mut first = Ok(());
         loop {
             let due = self.schedule.lock().take_due(now);
             let Some(task) = due else { break };
-            let ran = self.run(task);
+            let ran = self.run(task).inspect_err(|e| self.tell_failed(task, e));
             done.tasks.push(task);
             if first.is_ok() {
                 first = ran;
@@ -195,15 +198,22 @@ impl Manager {
         self.schedule.lock().remove(Task::Cleaner);
     }
 
-    /// Runs a task now, whether it is due or not.
+    /// Runs a task now, whether it is due or not. A manager that only reads has nothing to do.
     pub fn run(&self, task: Task) -> Result<()> {
+        if self.access() == Access::ReadOnly {
+            return self.check_open();
+        }
         match task {
             Task::Retention => self.retain_all(Pass::Apply).map(|_| ()),
             Task::Flusher => self.flush_due(),
             Task::Checkpoint | Task::HighWatermarks => self.checkpoint(),
             Task::DeleteLogs => {
                 let next = self.remove_deleted()?;
-                let idle_ms = self.config.default_log_config().file_delete_delay_ms.max(1);
+                let idle_ms = self
+                    .config()
+                    .default_log_config()
+                    .file_delete_delay_ms
+                    .max(1);
                 let next = next.unwrap_or_else(|| later(self.clock.now(), idle_ms));
                 self.schedule.lock().set(task, next);
                 Ok(())

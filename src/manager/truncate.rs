@@ -78,7 +78,10 @@ impl Manager {
         limit: Limit,
         change: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
+        // A log that moves meanwhile would leave its offsets in another directory.
+        let _none_is_swapped_now = self.swapping.read();
         self.check_open()?;
+        self.check_owned()?;
         log.check_open()?;
         let Some(dir) = self.dir_of(log) else {
             return Err(Error::new(
@@ -92,6 +95,7 @@ impl Manager {
         let _one_at_a_time = dir.checkpointing.lock();
         let write = |limit| {
             let mut served = Served::default();
+            self.add_futures(dir, &mut served);
             for other in logs.iter().filter(|other| dir.holds(other)) {
                 let limit = if Arc::ptr_eq(other, log) {
                     limit
@@ -99,6 +103,10 @@ impl Manager {
                     Limit::None
                 };
                 served.add(other, limit);
+            }
+            if !logs.iter().any(|other| Arc::ptr_eq(other, log)) {
+                // A copy on its way here.
+                served.add(log, limit);
             }
             dir.checkpoints
                 .write(&*self.fs, &dir.path, served, &self.failed_in(dir))

@@ -8,6 +8,7 @@
 //! mapped for writing, and an index is written by pwrite when its segment is closed. Implements log.md 2 and 12,
 //! records.md 6-8.
 
+mod follow;
 mod index;
 mod lookup;
 mod open;
@@ -34,7 +35,7 @@ use crate::types::{Offset, TimestampMs};
 pub use index::{IndexCapacity, Indexes};
 pub use lookup::BatchPosition;
 pub use open::IndexFiles;
-pub use recover::{Recovery, RecoverySink};
+pub use recover::{Recovery, RecoverySink, Verified};
 pub use scan::{BatchScan, Scanned, Tail};
 pub use time::{MaxTimestamp, RecordTime};
 pub use truncate::SegmentCut;

@@ -8,6 +8,7 @@ use super::Segment;
 use super::index::Indexes;
 use super::open::EntriesDue;
 use super::scan::BatchScan;
+use super::time::MaxTimestamp;
 use super::write::SegmentWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
@@ -33,6 +34,15 @@ pub struct Recovery {
     pub reason: Option<String>,
 }
 
+/// What a look at every batch of a segment found. Nothing has changed yet.
+#[derive(Debug)]
+pub struct Verified {
+    indexes: Indexes,
+    max_timestamp: MaxTimestamp,
+    valid_bytes: u64,
+    reason: Option<String>,
+}
+
 impl Segment {
     /// Recovers the segment up to the files of its log and indexes, which are as they were until
     /// [`SegmentWriter::finish`] cuts and writes them: what has to be in order before bytes go comes in between. It can be
@@ -42,12 +52,25 @@ impl Segment {
         self: Arc<Self>,
         sink: &mut dyn RecoverySink,
     ) -> Result<(SegmentWriter, Recovery)> {
+        let mut aborted = Vec::new();
+        let verified = self.verify(|header, control| {
+            aborted.extend(sink.batch(header, control)?);
+            Ok(())
+        })?;
+        self.accept(verified, &aborted)
+    }
+
+    /// Looks at every batch and makes the entries of the indexes, in memory. `tell` hears of each good batch, in order; a
+    /// control batch of a producer comes with its bytes. Can be done by any thread while nothing is appended.
+    pub fn verify(
+        &self,
+        mut tell: impl FnMut(&BatchHeader, Option<&Batch<'_>>) -> Result<()>,
+    ) -> Result<Verified> {
         let indexes = self.empty_indexes();
         let Indexes::Growing(growing) = &indexes else {
             return Err(Error::new(ErrorKind::Bug, "new indexes do not grow"));
         };
         let mut entries = EntriesDue::new(self.base_offset, self.options.index_interval_bytes);
-        let mut aborted = Vec::new();
         let mut scan = BatchScan::new(Arc::clone(&self.file), 0..self.size_bytes());
         let mut expected = self.base_offset;
         let mut valid_bytes = 0;
@@ -82,24 +105,39 @@ impl Segment {
             } else {
                 None
             };
-            aborted.extend(sink.batch(header, control.as_ref())?);
+            tell(header, control.as_ref())?;
             expected = scanned.header.last_offset.next();
             valid_bytes = scanned.end();
         };
         let max_timestamp = entries.finish(growing);
-        let truncated_bytes = self.size_bytes() - valid_bytes;
-        self.size_bytes.store(valid_bytes, Ordering::SeqCst);
+        Ok(Verified {
+            indexes,
+            max_timestamp,
+            valid_bytes,
+            reason,
+        })
+    }
+
+    /// Takes over what [`Self::verify`] found, with the transactions that were found to be aborted: see [`Self::recover`].
+    pub fn accept(
+        self: Arc<Self>,
+        verified: Verified,
+        aborted: &[AbortedTxn],
+    ) -> Result<(SegmentWriter, Recovery)> {
+        let truncated_bytes = self.size_bytes() - verified.valid_bytes;
+        self.size_bytes
+            .store(verified.valid_bytes, Ordering::SeqCst);
         self.reset_txn_index()?;
-        for txn in &aborted {
+        for txn in aborted {
             self.append_aborted(txn)?;
         }
-        *self.max_timestamp.lock() = Some(max_timestamp);
-        self.indexes.store(Arc::new(indexes));
+        *self.max_timestamp.lock() = Some(verified.max_timestamp);
+        self.indexes.store(Arc::new(verified.indexes));
         Ok((
             SegmentWriter::new(self, false)?,
             Recovery {
                 truncated_bytes,
-                reason,
+                reason: verified.reason,
             },
         ))
     }

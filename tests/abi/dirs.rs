@@ -160,3 +160,44 @@ fn hc44_d_a_forked_child_may_only_close_and_the_parent_keeps_its_lock() {
     assert_eq!(offset, 0);
     close(owner);
 }
+
+#[test]
+fn whose_a_directory_is_is_written_on_request_only() {
+    let root = tempfile::tempdir().unwrap();
+    let owner = manager(root.path());
+    let file = root.path().join("meta.properties");
+    let create = |cluster: &str, node, id: *const u8, e| {
+        klog_meta_create(
+            owner,
+            0,
+            cluster.as_ptr().cast(),
+            cluster.len(),
+            node,
+            id,
+            e,
+        )
+    };
+    assert!(!file.exists());
+    refused(KLOG_ERR_INVALID_ARGUMENT, "a cluster has a name", |e| {
+        create("", 1, null(), e)
+    });
+    refused(KLOG_ERR_INVALID_ARGUMENT, "keeps for itself", |e| {
+        create("c", 1, [0; 16].as_ptr(), e)
+    });
+    assert!(!file.exists());
+    ok(|e| create("c", 1, [7; 16].as_ptr(), e));
+    let written = std::fs::read(&file).unwrap();
+    ok(|e| create("c", 1, null(), e));
+    ok(|e| create("c", 1, [7; 16].as_ptr(), e));
+    for (cluster, node, id) in [("d", 1, 7), ("c", 2, 7), ("c", 1, 8)] {
+        refused(KLOG_ERR_INVALID_ARGUMENT, "says something else", |e| {
+            create(cluster, node, [id; 16].as_ptr(), e)
+        });
+    }
+    refused(KLOG_ERR_NULL_ARGUMENT, "cluster_id", |e| {
+        klog_meta_create(owner, 0, null(), 1, 1, null(), e)
+    });
+    assert_eq!(std::fs::read(&file).unwrap(), written);
+    close(owner);
+    close(manager(root.path()));
+}

@@ -12,10 +12,14 @@
 #[macro_use]
 mod calls;
 mod arguments;
+mod changes;
 mod data;
 mod dirs;
 mod maintenance;
+mod moves;
 #[cfg(feature = "test-hooks")]
 mod panics;
+mod read_only;
+mod telling;
 mod threads;
 mod transactions;

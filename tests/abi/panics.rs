@@ -3,13 +3,17 @@
 use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
+use klog::ffi::cancel::*;
 use klog::ffi::clean::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
+use klog::ffi::events::*;
 use klog::ffi::log::*;
 use klog::ffi::maintain::*;
 use klog::ffi::manager::*;
+use klog::ffi::metrics::*;
+use klog::ffi::moving::*;
 use klog::ffi::offsets::*;
 use klog::ffi::read::*;
 use klog::ffi::truncate::*;
@@ -59,6 +63,8 @@ fn hc44_a_a_panic_in_every_function_is_a_status_and_poisons_what_it_worked_on() 
         "klog_features",
         "klog_status_name",
         "klog_kafka_error_name",
+        // Called in signal handlers, where a guard may not run; it stores one atomic.
+        "klog_cancel_fire",
     ];
     exported.retain(|name| !infallible.contains(&name.as_str()));
     exported.sort();
@@ -97,7 +103,11 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut found = init!(klog_timestamp_offset);
     let mut read = init!(klog_read_result);
     let mut epoch = init!(klog_epoch_offset);
-    let mut progress = init!(klog_clean_progress);
+    let mut cleaning = init!(klog_clean_progress);
+    let mut metric = init!(klog_metric);
+    let mut progress = init!(klog_open_progress);
+    let mut events = klog_events { id: 0 };
+    let never = klog_cancel { id: 0 };
     let mut end = 0;
     let (status, message, _) = call(|e| match name {
         "klog_abi_check" => klog::ffi::version::klog_abi_check(0, 0, e),
@@ -109,6 +119,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_config_describe" => klog_config_describe(0, null_mut(), 0, null_mut(), e),
         "klog_config_close" => klog_config_close(c),
         "klog_manager_open" => klog_manager_open(null(), &raw mut m, e),
+        "klog_manager_refresh" => klog_manager_refresh(owner, t, e),
         "klog_manager_get_info" => klog_manager_get_info(owner, &raw mut info, e),
         "klog_manager_report" => klog_manager_report(owner, null_mut(), 0, null_mut(), e),
         "klog_manager_list" => klog_manager_list(owner, null_mut(), 0, null_mut(), e),
@@ -146,13 +157,32 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_truncate_fully" => klog_truncate_fully(t, 0, -1, e),
         "klog_retain" => klog_retain(owner, klog_log { id: 0 }, 0, null_mut(), e),
         "klog_log_delete" => klog_log_delete(t, 0, e),
+        "klog_meta_create" => klog_meta_create(owner, 0, null(), 0, 0, null(), e),
         "klog_log_retry" => klog_log_retry(owner, null(), 0, 0, e),
+        "klog_log_move" => klog_log_move(t, 0, -1, klog_cancel { id: 0 }, e),
+        "klog_manager_resolve" => klog_manager_resolve(owner, null(), 0, 0, 0, e),
+        "klog_log_promote" => klog_log_promote(owner, null(), 0, 0, e),
+        "klog_manager_set_config" => klog_manager_set_config(owner, c, e),
+        "klog_log_set_config" => klog_log_set_config(t, c, e),
+        "klog_cancel_close" => klog_cancel_close(klog_cancel { id: 0 }),
+        "klog_cancel_create" => klog_cancel_create(null_mut(), e),
         "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
         "klog_clean" => klog_clean(owner, klog_log { id: 0 }, null(), null_mut(), e),
-        "klog_clean_get_progress" => klog_clean_get_progress(t, &raw mut progress, e),
+        "klog_clean_get_progress" => klog_clean_get_progress(t, &raw mut cleaning, e),
         "klog_clean_pause" => klog_clean_pause(t, e),
         "klog_clean_resume" => klog_clean_resume(t, e),
         "klog_clean_await" => klog_clean_await(t, 0, 0, klog_cancel { id: 0 }, e),
+        "klog_metric_describe" => klog_metric_describe(0, &raw mut metric, e),
+        "klog_metrics_read" => {
+            klog_metrics_read(owner, klog_log { id: 0 }, null_mut(), 0, null_mut(), e)
+        }
+        "klog_metrics_text" => klog_metrics_text(owner, 0, null_mut(), 0, null_mut(), e),
+        "klog_manager_open_progress" => {
+            klog_manager_open_progress(null(), 0, &raw mut progress, null_mut(), 0, null_mut(), e)
+        }
+        "klog_events_open" => klog_events_open(owner, 0, 0, &raw mut events, null_mut(), e),
+        "klog_events_poll" => klog_events_poll(events, null_mut(), 0, null_mut(), 0, never, e),
+        "klog_events_close" => klog_events_close(events),
         other => panic!("no call of {other} here"),
     });
     (status, message)

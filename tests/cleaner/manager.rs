@@ -503,6 +503,42 @@ fn a_log_is_deleted_and_a_manager_closed_while_a_pass_runs() {
     }
 }
 
+/// cleaner.md 1.12, KAFKA-8362, 15082.
+#[test]
+fn a_log_that_moves_takes_its_checkpoint_along_and_is_cleaned_on() {
+    let (home, other) = (home(), Home::new());
+    fs::write(other.dir.join(CLEANER_FILE), "0\n1\nt 0 9\n").unwrap();
+    let options = ManagerOptions::new(vec![home.dir.clone(), other.dir.clone()], home.config());
+    let manager = Manager::open(options).unwrap();
+    let log = filled(&manager);
+    let (from, to) = if log.dir().starts_with(&home.dir) {
+        (&home, &other)
+    } else {
+        (&other, &home)
+    };
+    fs::write(from.dir.join(CLEANER_FILE), "0\n1\nt 0 3\n").unwrap();
+    manager.move_log(&log, &to.dir, || Ok(())).unwrap();
+    assert_eq!(
+        (checkpoint(from), checkpoint(to)),
+        ("0\n0\n".to_owned(), "0\n1\nt 0 3\n".to_owned())
+    );
+    // The copy has segments of its own.
+    let roll = CleanOptions {
+        roll: Roll::First,
+        ..CleanOptions::default()
+    };
+    let cleaned = manager.clean(&log, &roll).unwrap().unwrap();
+    assert_eq!(
+        (cleaned.end, checkpoint(to)),
+        (Offset(9), "0\n1\nt 0 9\n".to_owned())
+    );
+    // A move that is given up leaves nothing paused.
+    let enough = || Err(klog::Error::new(ErrorKind::Cancelled, "enough"));
+    manager.move_log(&log, &from.dir, enough).unwrap_err();
+    assert!(manager.resume_cleaning(log.partition()).is_err());
+    manager.close().unwrap();
+}
+
 /// Shows that the thread sanitizer, under which the two above run in `make test-long`, finds a race.
 #[test]
 #[ignore = "a race on purpose"]

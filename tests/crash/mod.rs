@@ -179,12 +179,14 @@ pub(crate) fn open_with(
     Manager::open(ManagerOptions {
         dirs: vec![DIR.into()],
         missing_dir: MissingDir::Create,
+        access: klog::manager::Access::Own,
         config: Arc::clone(config),
         fs: Arc::new(fs.clone()),
         clock: Arc::clone(clock) as Arc<dyn klog::io::Clock>,
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks,
+        progress: None,
     })
 }
 

@@ -292,3 +292,26 @@ fn hc42_d_a_presized_index_on_a_full_disk_is_an_error_and_no_signal() {
     world.act(&Step::Open).unwrap();
     world.check_unchanged().unwrap();
 }
+
+/// deviations.md D67: an opening that failed before anything was changed leaves the marker, and the next one believes it.
+#[test]
+fn d67_a_marker_that_was_taken_is_put_back_if_the_opening_fails() {
+    let mut world = filled(3);
+    world.act(&super::world::Step::Close).unwrap();
+    let path = format!("{}/.kafka_cleanshutdown", super::crash::DIR);
+    let read = |world: &World| klog::io::read_file(&world.disk, path.as_ref()).unwrap();
+    let before = read(&world).unwrap();
+    world
+        .disk
+        .inject(Fault::once(OpKind::SyncDir, super::crash::DIR, libc::EIO));
+    // The first sync of the directory is that of its own name.
+    let mut skipped = Fault::once(OpKind::SyncDir, super::crash::DIR, libc::EIO);
+    world.disk.clear_faults();
+    skipped.skip = 0;
+    world.disk.inject(skipped);
+    assert!(world.act(&super::world::Step::Open).is_err());
+    world.disk.clear_faults();
+    assert_eq!(read(&world), Some(before));
+    world.act(&super::world::Step::Open).unwrap();
+    assert!(world.manager.as_ref().unwrap().dirs()[0].was_clean);
+}

@@ -30,12 +30,14 @@ pub(super) fn body(data: &[u8]) {
     let manager = Manager::open(ManagerOptions {
         dirs: vec!["/data".into()],
         missing_dir: MissingDir::Refuse,
+        access: klog::manager::Access::Own,
         config,
         fs: Arc::new(disk),
         clock: Arc::new(ManualClock::new(NOW)),
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        progress: None,
     })
     .unwrap();
     let partition = TopicPartition::new("a", 0);

@@ -265,12 +265,14 @@ fn open(disk: &SimFs, config: &Arc<Resolved>) -> Result<Manager, Error> {
     Manager::open(ManagerOptions {
         dirs: vec![DIR.into()],
         missing_dir: MissingDir::Refuse,
+        access: klog::manager::Access::Own,
         config: Arc::clone(config),
         fs: Arc::new(disk.clone()),
         clock: Arc::new(ManualClock::new(NOW)),
         recovery_threads: Some(1),
         broker_epoch: -1,
         high_watermarks: klog::manager::HighWatermarks::FollowEnd,
+        progress: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use klog::format::builder::BatchOptions;
 use klog::format::codec::Codec;
 use klog::log::AppendOptions;
+use klog::manager::{Manager, ManagerOptions};
 use klog::types::{ProducerId, TimestampMs};
 
 use crate::kafka::{KafkaLog, Opening, ensure_kafka_takes_it_as_it_is, ensure_same_dump};
@@ -67,6 +68,36 @@ fn kafka_opens_and_closes_what_klog_appended_to_brokers_directories() {
         manager.close().unwrap();
         ensure_kafka_takes_it_as_it_is(&fixture.dir);
         ensure_same_dump(&fixture.dir);
+    }
+}
+
+/// Logs of real brokers move to another directory, one after the other, and are appended to in between: Kafka opens that one
+/// and has every record.
+#[test]
+fn kafka_opens_what_klog_moved_from_one_directory_to_another() {
+    let mut random = Random::from_env("kafka_opens_what_klog_moved_from_one_directory_to_another");
+    for name in ["kafka-4.4.0-broker", "kafka-4.4.0-mixed", "kafka-legacy"] {
+        let fixture = fixture::extract(name);
+        let root = tree::scratch();
+        let dirs = [fixture.dir.clone(), root.path().to_path_buf()];
+        let config = Home::at(&fixture.dir).config();
+        let manager = Manager::open(ManagerOptions::new(dirs.to_vec(), config)).unwrap();
+        let mut moved = 0;
+        for log in manager.logs() {
+            let records = any_records(&mut random);
+            log.append(&mut builder(&records), &AppendOptions::default())
+                .unwrap();
+            manager.move_log(&log, &dirs[1], || Ok(())).unwrap();
+            let records = any_records(&mut random);
+            log.append(&mut builder(&records), &AppendOptions::default())
+                .unwrap();
+            moved += 1;
+        }
+        assert!(moved >= 3, "{name}");
+        manager.close().unwrap();
+        ensure_kafka_takes_it_as_it_is(&dirs[1]);
+        ensure_same_dump(&dirs[1]);
+        assert_eq!(tree::partitions(&dirs[1]).len(), moved);
     }
 }
 

@@ -27,6 +27,7 @@ mod cleaner;
 mod damaged;
 mod differential;
 mod dump_tool;
+mod followed;
 mod framings;
 mod killed;
 mod reads;

@@ -135,6 +135,11 @@ impl Broker {
         self.lines(&fields);
     }
 
+    /// Ends the producers in the background; all that they sent is acknowledged.
+    pub(crate) fn calm(&mut self) {
+        self.lines(&["calm"]);
+    }
+
     /// Waits until the producers in the background have so many acknowledged records; all that a partition has.
     pub(crate) fn acknowledged(&mut self, partition: &str, count: u32) -> Vec<Seen> {
         self.records(&["acknowledged", partition, &count.to_string()])

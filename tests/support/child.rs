@@ -30,7 +30,32 @@ pub(crate) fn wait_for_the_end() {
 impl Worker {
     /// Runs the test of this name, the caller's own, in a child.
     pub(crate) fn start(test: &str, dir: &Path, settings: &[(&str, String)]) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
+        let program = Command::new(env::current_exe().unwrap());
+        Self::start_by(program, test, dir, settings)
+    }
+
+    /// The same with file systems of its own to mount. `None`, and why, if this process may not give that.
+    pub(crate) fn start_with_mounts(test: &str, dir: &Path) -> Result<Self, String> {
+        let unshare = || {
+            let mut unshare = Command::new("unshare");
+            unshare.args(["--map-root-user", "--mount"]);
+            unshare
+        };
+        let tried = unshare()
+            .args(["mount", "-t", "tmpfs", "tmpfs"])
+            .arg(dir)
+            .output()
+            .map_err(|e| format!("unshare: {e}"))?;
+        if !tried.status.success() {
+            return Err(String::from_utf8_lossy(&tried.stderr).trim().to_owned());
+        }
+        let mut program = unshare();
+        program.arg(env::current_exe().unwrap());
+        Ok(Self::start_by(program, test, dir, &[]))
+    }
+
+    fn start_by(mut program: Command, test: &str, dir: &Path, settings: &[(&str, String)]) -> Self {
+        let mut child = program
             .args(["--exact", "--nocapture", "--test-threads=1", test])
             .env(DIR, dir)
             .envs(settings.iter().map(|(key, value)| (key, value)))

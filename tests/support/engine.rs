@@ -14,7 +14,7 @@ use klog::io::{FileSystem, ManualClock, RealFs};
 use klog::log::{
     AppendOptions, AppendResult, Cursor, CursorOptions, FirstBatch, Log, ReadOptions, ReadResult,
 };
-use klog::manager::{CreateOptions, Manager, ManagerOptions, MissingDir};
+use klog::manager::{Access, CreateOptions, Manager, ManagerOptions, MissingDir};
 use klog::types::{LeaderEpoch, Offset, TimestampMs};
 use tempfile::TempDir;
 
@@ -102,16 +102,31 @@ impl Home {
     }
 
     pub(crate) fn try_open(&self) -> Result<Manager, Error> {
+        Manager::open(self.options())
+    }
+
+    /// A manager that only reads, whoever owns the directory.
+    pub(crate) fn follow(&self) -> Manager {
         Manager::open(ManagerOptions {
+            access: Access::ReadOnly,
+            ..self.options()
+        })
+        .unwrap()
+    }
+
+    pub(crate) fn options(&self) -> ManagerOptions {
+        ManagerOptions {
             dirs: vec![self.dir.clone()],
             missing_dir: MissingDir::Refuse,
+            access: Access::Own,
             config: self.config(),
             fs: Arc::new(RealFs),
             clock: Arc::clone(&self.clock) as Arc<dyn klog::io::Clock>,
             recovery_threads: Some(1),
             broker_epoch: -1,
             high_watermarks: klog::manager::HighWatermarks::FollowEnd,
-        })
+            progress: None,
+        }
     }
 
     /// Opens as after a crash: without the marker, with this recovery point of `t-0`.

@@ -34,6 +34,17 @@ impl Jvm {
         arguments: &[&OsStr],
         errors: Stdio,
     ) -> Self {
+        Self::start_with(&FLAGS, main_class, heap_mib, arguments, errors)
+    }
+
+    /// The same with other flags of the JVM.
+    pub(crate) fn start_with(
+        flags: &[&str],
+        main_class: &str,
+        heap_mib: u32,
+        arguments: &[&OsStr],
+        errors: Stdio,
+    ) -> Self {
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/target");
         let jar = target.join("klog-interop.jar");
         assert!(
@@ -46,7 +57,7 @@ impl Jvm {
         class_path.push(target.join("lib").join("*"));
         let mut child = Command::new(java())
             .arg(format!("-Xmx{heap_mib}m"))
-            .args(FLAGS)
+            .args(flags)
             .arg("-cp")
             .arg(class_path)
             .arg(main_class)

@@ -5,13 +5,22 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::{DirEntry, EntryKind, Stat};
+use super::super::{DirEntry, EntryKind, FileIdentity, Stat};
 use crate::types::{TimestampMs, to_usize};
 
 /// Number of an inode.
 pub(super) type Ino = u64;
 
 const ROOT: Ino = 1;
+
+/// No inode number is given out twice.
+pub(super) fn identity_of(ino: Ino) -> FileIdentity {
+    FileIdentity {
+        device: 1,
+        inode: ino,
+        born_ns: 0,
+    }
+}
 
 /// A change of a file that no sync has made durable yet.
 #[derive(Clone)]
@@ -217,7 +226,7 @@ impl Disk {
             kind,
             len,
             modified,
-            identity: (1, ino),
+            identity: identity_of(ino),
         }
     }
 

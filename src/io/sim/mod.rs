@@ -18,7 +18,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{DirEntry, EntryKind, File, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use super::{
+    DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
+};
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
 use disk::{Disk, Ino};
@@ -512,6 +514,10 @@ impl File for SimFile {
 
     fn len(&self) -> Result<u64> {
         Ok(self.fs.shared.lock().disk.content(self.ino).len() as u64)
+    }
+
+    fn identity(&self) -> Result<FileIdentity> {
+        Ok(disk::identity_of(self.ino))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {

@@ -5,11 +5,17 @@
 //! whose indexes are missing or wrong mended; then what lies above the recovery point is recovered; then offsets, epochs
 //! and producers follow from what is there. Any error leaves the log unopened; an I/O error never cuts data.
 
+mod ahead;
+mod entries;
 mod leftovers;
+mod progress;
 mod split;
+mod threads;
 
 use std::path::Path;
 use std::sync::Arc;
+
+pub use threads::SpareThreads;
 
 use super::epoch_file::{EpochFile, EpochFileState};
 use super::producer_log::{Durability, ProducerLog, RebuildRange, Shutdown};
@@ -19,22 +25,21 @@ use super::watermark::HighWatermark;
 use crate::config::LogConfig;
 use crate::error::{ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
+use crate::format::epoch_checkpoint;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::txn_index::AbortedTxn;
 use crate::format::uuid::Uuid;
-use crate::format::{epoch_checkpoint, partition_metadata};
-use crate::io::{Clock, EntryKind, FileSystem, exists, read_file};
+use crate::io::{Clock, FileSystem};
 use crate::segment::{
     BatchScan, IndexFiles, RecoverySink, Segment, SegmentOptions, SegmentWriter, rename_files,
 };
 use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
+use ahead::{Ahead, ReadAhead};
+pub(super) use entries::list_segment_files;
+use entries::{note_foreign_entries, read_topic_id};
 
-/// Hears how far a recovery has come, so that one that is interrupted need not begin again (deviations.md D90).
-pub trait RecoveryProgress: std::fmt::Debug + Send + Sync {
-    /// Everything of the log below `offset` was recovered and is durable, with the state beside it. An error ends the load.
-    fn recovered_below(&self, offset: Offset) -> Result<()>;
-}
+pub use progress::RecoveryProgress;
 
 /// What is known of a log before it is loaded.
 #[derive(Clone, Debug)]
@@ -53,6 +58,8 @@ pub struct LoadOptions {
     pub high_watermark: HighWatermark,
     /// Who keeps how far a recovery has come, if anybody.
     pub progress: Option<Arc<dyn RecoveryProgress>>,
+    /// Threads that may help to recover segments.
+    pub spare_threads: Arc<SpareThreads>,
 }
 
 /// A log as loading found and left it.
@@ -76,9 +83,25 @@ pub(super) fn load(
     dir: &Arc<Path>,
     options: &LoadOptions,
 ) -> Result<Loaded> {
+    let loaded = load_whole(fs, clock, dir, options);
+    if let Some(progress) = &options.progress {
+        progress.ends();
+    }
+    loaded
+}
+
+fn load_whole(
+    fs: &Arc<dyn FileSystem>,
+    clock: &dyn Clock,
+    dir: &Arc<Path>,
+    options: &LoadOptions,
+) -> Result<Loaded> {
     let mut notes = LoadNotes::default();
     let mut split_last = None;
     loop {
+        if let Some(progress) = &options.progress {
+            progress.begins();
+        }
         let mut overflowing = None;
         match load_once(fs, clock, dir, options, &mut overflowing) {
             Ok(mut loaded) => {
@@ -212,17 +235,31 @@ impl Loader<'_> {
                     format!("rebuilt the indexes of segment {base}"),
                 );
                 self.notes.indexes_rebuilt += 1;
+                self.expect(std::slice::from_ref(&segment));
                 segment.rebuild_indexes()?;
                 segment.sync_index_files()?;
+                if let Some(progress) = &self.options.progress {
+                    progress.has_read(segment.size_bytes());
+                    progress.segment_done();
+                }
                 return Ok(segment);
             }
             Ok(IndexFiles::OffsetIndexMissing) => "its offset index is missing".to_owned(),
             Err(e) if e.kind() == ErrorKind::CorruptIndex => e.to_string(),
             Err(e) => return Err(e),
         };
-        let (mut writer, _) = self.recover_segment(segment, &why)?;
+        self.expect(std::slice::from_ref(&segment));
+        let (mut writer, _) = self.recover_segment(segment, &why, None)?;
         finish_recovered(&mut writer)?;
         Ok(writer.close())
+    }
+
+    /// Tells whoever watches which segments will be read again.
+    fn expect(&self, segments: &[Arc<Segment>]) {
+        if let Some(progress) = &self.options.progress {
+            let bytes = segments.iter().map(|segment| segment.size_bytes()).sum();
+            progress.expects(segments.len() as u64, bytes);
+        }
     }
 
     /// Recovers one segment with a state of producers made for it from the segments below (log.md 8.5). The bytes to be cut
@@ -231,6 +268,7 @@ impl Loader<'_> {
         &mut self,
         segment: Arc<Segment>,
         why: &str,
+        ahead: Option<Ahead>,
     ) -> Result<(SegmentWriter, u64)> {
         let base = segment.base_offset();
         let mut producers =
@@ -241,17 +279,27 @@ impl Loader<'_> {
             now: self.now,
         };
         producers.rebuild(&self.list(), range, Shutdown::Unclean, &mut self.notes)?;
+        let progress = self.options.progress.as_deref();
         let mut sink = Sink {
             producers: &mut producers,
             epochs: self.epochs.cache_mut(),
             notes: &mut self.notes,
+            // Who looked ahead has told how much it read.
+            progress: progress.filter(|_| ahead.is_none()),
         };
-        let (writer, recovery) = segment.recover(&mut sink).inspect_err(|e| {
+        let recovered = match ahead {
+            Some(ahead) => ahead.recover(segment, &mut sink),
+            None => segment.recover(&mut sink),
+        };
+        let (writer, recovery) = recovered.inspect_err(|e| {
             if e.kind() == ErrorKind::SegmentOverflow {
                 *self.overflowing = Some(base);
             }
         })?;
         producers.take_snapshot(Durability::Synced)?;
+        if let Some(progress) = progress {
+            progress.segment_done();
+        }
         self.notes.segments_recovered += 1;
         self.notes.bytes_truncated += recovery.truncated_bytes;
         if let Some(reason) = recovery.reason {
@@ -372,12 +420,30 @@ impl Loader<'_> {
                 from_floor.to_vec()
             }
         };
+        self.expect(&unflushed);
+        std::thread::scope(|scope| {
+            let options = self.options;
+            let progress = options.progress.as_deref();
+            let ahead = ReadAhead::new(scope, &options.spare_threads, progress);
+            self.recover_in_turn(unflushed, ahead, changed)
+        })
+    }
+
+    /// Recovers one segment after the other, with what others have looked at ahead.
+    fn recover_in_turn(
+        &mut self,
+        unflushed: Vec<Arc<Segment>>,
+        mut ahead: ReadAhead<'_, '_>,
+        changed: &mut bool,
+    ) -> Result<Option<SegmentWriter>> {
         let mut active = None;
         let mut queue = unflushed.into_iter();
         while let Some(segment) = queue.next() {
             let base = segment.base_offset();
+            let looked_at = ahead.take(base);
+            ahead.look_at(queue.as_slice());
             let (mut writer, truncated) =
-                self.recover_segment(segment, "not known to be flushed")?;
+                self.recover_segment(segment, "not known to be flushed", looked_at)?;
             if truncated > 0 {
                 // What comes behind a gap can never be reached in order. It goes before the bytes do: after a crash in
                 // between nothing would tell the gap.
@@ -391,6 +457,9 @@ impl Loader<'_> {
                     );
                     self.notes.bytes_truncated += behind.size_bytes();
                     self.retire(&behind)?;
+                    if let Some(progress) = &self.options.progress {
+                        progress.segment_done();
+                    }
                     self.segments
                         .retain(|s| s.base_offset() != behind.base_offset());
                     *changed = true;
@@ -429,7 +498,7 @@ impl Loader<'_> {
             return Ok(None);
         };
         let why = format!("closed in order, but its end is not: {problem}");
-        let (mut writer, _) = self.recover_segment(last, &why)?;
+        let (mut writer, _) = self.recover_segment(last, &why, None)?;
         finish_recovered(&mut writer)?;
         Ok(Some(writer))
     }
@@ -527,6 +596,7 @@ struct Sink<'a> {
     producers: &'a mut ProducerLog,
     epochs: &'a mut EpochCache,
     notes: &'a mut LoadNotes,
+    progress: Option<&'a dyn RecoveryProgress>,
 }
 
 impl RecoverySink for Sink<'_> {
@@ -535,6 +605,9 @@ impl RecoverySink for Sink<'_> {
         header: &BatchHeader,
         control: Option<&Batch<'_>>,
     ) -> Result<Option<AbortedTxn>> {
+        if let Some(progress) = self.progress {
+            progress.has_read(u64::from(header.size_bytes));
+        }
         if header.is_v2() {
             let _ = self
                 .epochs
@@ -571,65 +644,4 @@ fn epochs_of(segments: &SegmentList) -> Result<EpochCache> {
         }
     }
     Ok(epochs)
-}
-
-/// The files of a directory whose names are Kafka's, by offset and kind.
-pub(super) fn list_segment_files(fs: &dyn FileSystem, dir: &Path) -> Result<Vec<SegmentFile>> {
-    let entries = fs.list(dir)?;
-    let mut files: Vec<SegmentFile> = entries
-        .iter()
-        .filter(|entry| entry.kind == EntryKind::File)
-        .filter_map(|entry| SegmentFile::parse(&entry.name))
-        .collect();
-    files.sort();
-    Ok(files)
-}
-
-/// Names what is in the directory and not Kafka's; it is left alone (hard-cases.md HC21).
-fn note_foreign_entries(fs: &dyn FileSystem, dir: &Path, notes: &mut LoadNotes) -> Result<()> {
-    let mut names: Vec<_> = fs.list(dir)?;
-    names.sort_by(|a, b| a.name.cmp(&b.name));
-    for entry in names {
-        let known = entry.kind == EntryKind::File
-            && (SegmentFile::parse(&entry.name).is_some() || is_fixed_name(&entry.name));
-        if !known {
-            notes.note(
-                FindingKind::Ignored,
-                format!("left {} alone: no file of Kafka's", entry.name.display()),
-            );
-        }
-    }
-    Ok(())
-}
-
-fn is_fixed_name(name: &std::ffi::OsStr) -> bool {
-    let name = name.to_string_lossy();
-    let plain = name.strip_suffix(".tmp").unwrap_or(&name);
-    plain == epoch_checkpoint::FILE
-        || plain == partition_metadata::FILE
-        || name == partition_metadata::CORRUPT_FILE
-}
-
-/// The topic id; a file that does not parse is put aside (deviations.md D54).
-fn read_topic_id(fs: &dyn FileSystem, dir: &Path, notes: &mut LoadNotes) -> Result<Option<Uuid>> {
-    let path = dir.join(partition_metadata::FILE);
-    if !exists(fs, &path)? {
-        return Ok(None);
-    }
-    match partition_metadata::parse(&read_file(fs, &path)?.unwrap_or_default()) {
-        Ok(id) => Ok(Some(id)),
-        Err(e) => {
-            fs.rename(&path, &dir.join(partition_metadata::CORRUPT_FILE))?;
-            fs.sync_dir(dir)?;
-            notes.note(
-                FindingKind::Repaired,
-                format!(
-                    "renamed {} to {}: {e}",
-                    partition_metadata::FILE,
-                    partition_metadata::CORRUPT_FILE
-                ),
-            );
-            Ok(None)
-        }
-    }
 }

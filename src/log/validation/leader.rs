@@ -10,7 +10,7 @@ use super::scratch::with_scratch;
 use super::shallow::Analysis;
 use super::{Origin, ensure_batch_size};
 use crate::config::{Compression, LogConfig};
-use crate::error::{Error, Result};
+use crate::error::{Error, RecordFlaws, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::codec::Codec;
 use crate::types::TimestampMs;
@@ -138,32 +138,43 @@ fn check_batch(first: &BatchHeader, header: &BatchHeader, origin: Origin) -> Res
         return Err(Error::invalid_record(format!(
             "a batch of magic {} stands in an append of magic {}",
             header.magic, first.magic
-        )));
+        ))
+        .with_flaws(RecordFlaws {
+            magic: 1,
+            ..RecordFlaws::default()
+        }));
     }
     if !header.is_v2() {
         return Ok(());
     }
     let range = i64::from(header.last_offset_delta()) + 1;
     let is_client = origin == Origin::Client;
+    // Kafka counts what it checks of clients only.
+    let flaws = RecordFlaws {
+        offset_or_sequence: u64::from(is_client),
+        ..RecordFlaws::default()
+    };
     if header.record_count <= 0 || (is_client && range != i64::from(header.record_count)) {
         return Err(Error::invalid_record(format!(
             "a batch claims {} records over {range} offsets",
             header.record_count
-        )));
+        ))
+        .with_flaws(flaws));
     }
     if !is_client {
         return Ok(());
     }
     if header.attributes.is_control() {
-        return Err(Error::invalid_record(
-            "a producer may not append a control batch",
-        ));
+        return Err(
+            Error::invalid_record("a producer may not append a control batch").with_flaws(flaws),
+        );
     }
     if header.has_producer_id() && header.base_sequence < 0 {
         return Err(Error::invalid_record(format!(
             "a batch of the producer {} has the base sequence {}",
             header.producer_id, header.base_sequence
-        )));
+        ))
+        .with_flaws(flaws));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::config::{LogConfig, TimestampType};
-use crate::error::{Error, ErrorKind, RecordError, Result};
+use crate::error::{Error, ErrorKind, RecordError, RecordFlaws, Result};
 use crate::format::builder::BatchBuilder;
 use crate::format::skim::Skim;
 use crate::types::{Offset, TimestampMs};
@@ -113,6 +113,7 @@ impl Rules {
 pub(super) struct Findings {
     listed: Vec<RecordError>,
     count: usize,
+    flaws: RecordFlaws,
     has_timestamp: bool,
 }
 
@@ -133,6 +134,11 @@ impl Findings {
         rules: &Rules,
     ) {
         self.count += 1;
+        match finding {
+            Finding::Magic => self.flaws.magic += 1,
+            Finding::NullKey => self.flaws.no_key += 1,
+            Finding::Timestamp | Finding::AppendTime => {}
+        }
         self.has_timestamp |= matches!(finding, Finding::Timestamp | Finding::AppendTime);
         if self.listed.len() < LISTED_MAX {
             let error = rules.describe(finding, timestamp, offset);
@@ -158,7 +164,7 @@ impl Findings {
                 first_three(&self.listed)
             ))
         };
-        Err(error.with_record_errors(self.listed))
+        Err(error.with_flaws(self.flaws).with_record_errors(self.listed))
     }
 }
 

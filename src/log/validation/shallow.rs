@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Origin;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, RecordFlaws, Result};
 use crate::format::batch::{Batch, BatchHeader, HEADER_BYTES, Next, next_in_memory};
 use crate::format::codec::Codec;
 use crate::types::{LeaderEpoch, Offset, TimestampMs};
@@ -153,10 +153,20 @@ fn check(
         ensure_batch_size(header.size_bytes, max_message_bytes)?;
     }
     if !is_whole {
-        return Err(too_short(one));
+        return Err(too_short(one).with_flaws(WRONG_CHECKSUM));
     }
-    Batch::new(one)?.ensure_valid()
+    Batch::new(one)?
+        .ensure_valid()
+        .map_err(|e| e.with_flaws(WRONG_CHECKSUM))
 }
+
+/// Kafka counts a batch that is too short among those with a wrong checksum.
+const WRONG_CHECKSUM: RecordFlaws = RecordFlaws {
+    no_key: 0,
+    magic: 0,
+    checksum: 1,
+    offset_or_sequence: 0,
+};
 
 /// MESSAGE_TOO_LARGE if a batch, header included, is larger than `max.message.bytes`.
 pub(in crate::log) fn ensure_batch_size(size_bytes: u32, max_message_bytes: u32) -> Result<()> {

@@ -52,12 +52,14 @@ impl KlogSide {
         let manager = Manager::open(ManagerOptions {
             dirs: vec![dir.to_path_buf()],
             missing_dir: MissingDir::Refuse,
+            access: klog::manager::Access::Own,
             config: Arc::clone(&self.config),
             fs: Arc::new(RealFs),
             clock: Arc::clone(&self.clock) as Arc<dyn klog::io::Clock>,
             recovery_threads: Some(1),
             broker_epoch: -1,
             high_watermarks: HighWatermarks::FromCheckpoint,
+            progress: None,
         })?;
         let options = CreateOptions {
             is_watermark_manual: true,

@@ -145,7 +145,10 @@ public final class BrokerHost {
             Map.entry("transaction.state.log.replication.factor", "1"),
             Map.entry("transaction.state.log.min.isr", "1"),
             Map.entry("group.initial.rebalance.delay.ms", "0"),
-            // As the fixtures' brokers: small files, a cleaner that does not wait, nothing that grows old by itself.
+            // As the fixtures' brokers: small files, a cleaner that does not wait, nothing that grows old by itself. What a
+            // topic is not to keep goes soon.
+            Map.entry("log.initial.task.delay.ms", "300"),
+            Map.entry("log.retention.check.interval.ms", "200"),
             Map.entry("log.index.size.max.bytes", "65536"),
             Map.entry("log.cleaner.backoff.ms", "200"),
             Map.entry("log.cleaner.dedupe.buffer.size", "2097152"),

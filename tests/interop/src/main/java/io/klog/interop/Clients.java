@@ -32,6 +32,7 @@ final class Clients {
     private final String servers;
     /** The acknowledged records of the floods, which have this map's lock while they add some. */
     private final Map<TopicPartition, List<String>> acknowledged = new HashMap<>();
+    private final List<Thread> floods = new ArrayList<>();
     private Throwable floodEnd;
     private volatile boolean closed;
 
@@ -44,6 +45,7 @@ final class Clients {
             new Command("produce", "TOPIC-PARTITION CODEC plain|idempotent FIRST COUNT", this::produce),
             new Command("transact", "TOPIC-PARTITION TRANSACTIONAL_ID commit|abort FIRST COUNT", this::transact),
             new Command("flood", "TOPIC-PARTITION [TRANSACTIONAL_ID]", this::flood),
+            new Command("calm", "", this::calm),
             new Command("acknowledged", "TOPIC-PARTITION COUNT", this::awaitAcknowledged),
             new Command("consume", "TOPIC-PARTITION read_uncommitted|read_committed [GROUP]", this::consume),
             new Command("position", "GROUP TOPIC-PARTITION", this::position));
@@ -93,6 +95,18 @@ final class Clients {
         Thread thread = new Thread(() -> flood(partition, settings), "flood");
         thread.setDaemon(true);
         thread.start();
+        floods.add(thread);
+        return "";
+    }
+
+    /** Ends the floods, and waits until all that they sent is acknowledged. */
+    private String calm(Arguments arguments) throws InterruptedException {
+        arguments.end();
+        closed = true;
+        for (Thread thread : floods) thread.join(TimeUnit.SECONDS.toMillis(PATIENCE_S));
+        synchronized (acknowledged) {
+            if (floodEnd != null) throw new KafkaException("a flood has ended", floodEnd);
+        }
         return "";
     }
 

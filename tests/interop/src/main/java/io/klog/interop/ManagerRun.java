@@ -24,6 +24,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
 final class ManagerRun {
     private static final String CLEAN_MARKER = ".kafka_cleanshutdown";
     private static final int RECOVERY_THREADS = 1;
+    /** num.recovery.threads.per.data.dir. */
+    private static final int DEFAULT_RECOVERY_THREADS = 2;
     private static final String LOADER_THREAD = "log-recovery-";
     private static final long LOADER_PATIENCE_MS = 60_000;
     /** None of the periodic tasks runs: loading does not start them. */
@@ -42,8 +44,29 @@ final class ManagerRun {
         return String.join("\n", lines) + "\n";
     }
 
+    /** How long Kafka takes to make its manager and to load the logs; what closing takes is not counted. */
+    static String time(Arguments arguments) throws Exception {
+        Path dir = arguments.path("DIR");
+        arguments.end();
+        if (!Files.isDirectory(dir)) throw new BadRequest("not a directory: " + dir);
+        LogCapture.take();
+        long began = System.nanoTime();
+        LogManager manager = manager(dir, DEFAULT_RECOVERY_THREADS);
+        try {
+            manager.loadLogs(manager.initialDefaultConfig(), Map.of(), log -> false);
+            long ended = System.nanoTime();
+            return "load_ns=" + (ended - began) + " logs=" + manager.allLogs().size() + "\n";
+        } finally {
+            awaitLoaders();
+            Set<UnifiedLog> logs = manager.allLogs();
+            manager.shutdown();
+            logs.forEach(Logs::drop);
+            LogCapture.take();
+        }
+    }
+
     private static List<String> loadAndShutDown(Path dir) throws Exception {
-        LogManager manager = manager(dir);
+        LogManager manager = manager(dir, RECOVERY_THREADS);
         try {
             manager.loadLogs(manager.initialDefaultConfig(), Map.of(), log -> false);
             Set<UnifiedLog> logs = manager.allLogs();
@@ -70,9 +93,9 @@ final class ManagerRun {
         }
     }
 
-    private static LogManager manager(Path dir) throws IOException {
+    private static LogManager manager(Path dir, int recoveryThreads) throws IOException {
         return new LogManager(List.of(dir.toFile()), List.of(), resource -> new Properties(),
-            new LogConfig(Map.of()), new CleanerConfig(false), RECOVERY_THREADS, TASK_INTERVAL_MS, TASK_INTERVAL_MS,
+            new LogConfig(Map.of()), new CleanerConfig(false), recoveryThreads, TASK_INTERVAL_MS, TASK_INTERVAL_MS,
             TASK_INTERVAL_MS, TASK_INTERVAL_MS, Logs.MAX_TRANSACTION_TIMEOUT_MS, Logs.producerConfig(),
             Logs.PRODUCER_EXPIRATION_CHECK_MS, new InlineScheduler(), Logs.STATS, new LogDirFailureChannel(1),
             Time.SYSTEM, false, TASK_INTERVAL_MS, LogCleaner::new);

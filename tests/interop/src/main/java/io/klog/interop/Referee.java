@@ -20,6 +20,7 @@ public final class Referee {
             .add(new Command("version", "", arguments -> AppInfoParser.getVersion() + "\n"))
             .add(new Command("dump", "DIR", arguments -> CanonicalDump.of(arguments.path("DIR"))))
             .add(new Command("manager", "DIR", ManagerRun::run))
+            .add(new Command("time_load", "DIR", ManagerRun::time))
             .add(new Command("dumplog", "FILE[,FILE...]", DumpTool::run))
             .add(new Command("batch", "BASE CODEC create|append|none APPEND_TIME [KEY=NUMBER...] RECORD...",
                 BatchBuilder::build));
