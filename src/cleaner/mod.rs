@@ -16,6 +16,7 @@ pub mod offset_map;
 mod output;
 pub mod pass;
 mod rewrite;
+mod source;
 pub mod state;
 pub mod stats;
 pub mod throttle;

@@ -17,17 +17,18 @@ use super::grouping::{GroupLimits, SegmentSize, group_segments};
 use super::offset_map::{KeyHash, OffsetMap};
 use super::output::{Files, Output};
 use super::rewrite::{Decided, Rewriter};
+use super::source::Source;
 use super::stats::{Cleaned, Stats};
 use super::throttle::Throttle;
 use super::transactions::{CleanedTransactions, Marker};
 use super::watch::{CancelCheck, Phase, Steps, Watch};
 use crate::config::LogConfig;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::decoder::{InnerRule, RecordDecoder};
 use crate::format::txn_index::AbortedTxn;
 use crate::format::{offset_index, time_index};
 use crate::log::{Log, SegmentList, Shape};
-use crate::segment::{BatchScan, Scanned, Segment};
+use crate::segment::Segment;
 use crate::types::{MAX_RELATIVE_OFFSET, Offset, ProducerId, TimestampMs, to_usize};
 
 /// Whether a pass is for real.
@@ -483,75 +484,6 @@ fn map_batch(
         stats.mapped_records += 1;
     }
     Ok(Room::Left)
-}
-
-/// The batches of a segment, which must be whole.
-struct Source {
-    scan: BatchScan,
-    name: SourceName,
-    /// The next batch has no offset below.
-    expected: Offset,
-    /// Nor one from here on.
-    upper: Offset,
-}
-
-/// Says in an error where the batch is that it is about.
-struct SourceName(std::path::PathBuf);
-
-impl SourceName {
-    fn put_on(&self, error: Error, scanned: &Scanned) -> Error {
-        error
-            .in_file(&self.0)
-            .at_position(scanned.position)
-            .context(format_args!(
-                "{} at position {}",
-                self.0.display(),
-                scanned.position
-            ))
-    }
-}
-
-impl Source {
-    fn new(segment: &Arc<Segment>, position: u64, upper: Offset) -> Self {
-        Self {
-            expected: segment.base_offset(),
-            upper,
-            scan: BatchScan::new(Arc::clone(segment.file()), position..segment.size_bytes()),
-            name: SourceName(segment.path(crate::format::names::SegmentFileKind::Log)),
-        }
-    }
-
-    /// The next batch. A segment that does not end with one is CORRUPT_MESSAGE, as are a magic that nobody knows and offsets
-    /// that do not rise: they lie outside of the checksum, and a batch that claims later ones would replace good records.
-    fn next(&mut self) -> Result<Option<Scanned>> {
-        let at = self.scan.position();
-        let place = |error: Error| {
-            error
-                .in_file(&self.name.0)
-                .context(format_args!("{} at position {at}", self.name.0.display()))
-        };
-        let scanned = self.scan.next_batch().map_err(place)?;
-        let Some(scanned) = scanned else {
-            return match self.scan.trailing() {
-                None => Ok(None),
-                Some(what) => Err(place(Error::corrupt(what).at_position(at))),
-            };
-        };
-        if !(0..=2).contains(&scanned.header.magic) {
-            let what = format!("unknown magic {} of a batch", scanned.header.magic);
-            return Err(place(Error::corrupt(what).at_position(at)));
-        }
-        let header = &scanned.header;
-        if !header.follows(self.expected) || header.last_offset >= self.upper {
-            let what = format!(
-                "a batch has the offsets {}..{}, expected were some from {} on and below {}",
-                header.base_offset, header.last_offset, self.expected, self.upper
-            );
-            return Err(place(Error::corrupt(what).at_position(at)));
-        }
-        self.expected = header.last_offset.next();
-        Ok(Some(scanned))
-    }
 }
 
 /// The segments that may hold offsets of `[from, to)`; none if that is empty.
