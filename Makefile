@@ -40,6 +40,7 @@ header: ## Render include/klog.h from src/ffi.
 bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
 	$(CARGO) bench --bench log
 	$(CARGO) bench --bench open
+	$(CARGO) bench --bench cleaner
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
 

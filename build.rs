@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 16] = [
+    const SOURCES: [&str; 17] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -29,6 +29,7 @@ mod header {
         "offsets.rs",
         "truncate.rs",
         "maintain.rs",
+        "clean.rs",
         "moving.rs",
         "cancel.rs",
         "metrics.rs",

@@ -160,9 +160,39 @@ inline Struct klog_init() {
 #define KLOG_LOG_MANUAL_HW 4
 
 /**
- * Flag of klog_retain: what would go is counted, nothing goes.
+ * Flag of klog_retain and klog_clean: what would go is counted, nothing goes.
  */
 #define KLOG_DRY_RUN 1
+
+/**
+ * Flag of klog_clean: a new active segment begins first, so that all that is in the log can be cleaned. Needs a log.
+ */
+#define KLOG_CLEAN_ROLL 2
+
+/**
+ * Flag of klog_clean: klog_clean_options.first_dirty_offset counts. Needs a log.
+ */
+#define KLOG_CLEAN_HAS_FIRST_DIRTY 4
+
+/**
+ * Phase of a pass of the cleaner: none runs.
+ */
+#define KLOG_CLEAN_PHASE_IDLE 0
+
+/**
+ * Phase: the dirty part is read to learn the last offset of each key.
+ */
+#define KLOG_CLEAN_PHASE_MAP 1
+
+/**
+ * Phase: segments are written anew.
+ */
+#define KLOG_CLEAN_PHASE_COPY 2
+
+/**
+ * Phase: new segments take the place of the old ones.
+ */
+#define KLOG_CLEAN_PHASE_SWAP 3
 
 /**
  * Append origin: a client; offsets are assigned.
@@ -805,7 +835,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 8034004721758525399
+#define KLOG_LAYOUT_HASH 8219367848693301730
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1591,6 +1621,180 @@ typedef struct {
 } klog_tick_result;
 
 /**
+ * How logs are cleaned. All zero is as the configuration says.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_clean_options).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_DRY_RUN, KLOG_CLEAN_ROLL, KLOG_CLEAN_HAS_FIRST_DIRTY.
+     */
+    uint32_t flags;
+    /**
+     * Without a log: only those of which a larger share is dirty; 0 is each log's min.cleanable.dirty.ratio.
+     */
+    double min_dirty_ratio;
+    /**
+     * Memory of the map from key to offset, 24 bytes a slot; 0 is log.cleaner.dedupe.buffer.size / log.cleaner.threads.
+     */
+    uint64_t map_bytes;
+    /**
+     * Bytes a second that are read and written at most; 0 is log.cleaner.io.max.bytes.per.second.
+     */
+    uint64_t io_bytes_per_second;
+    /**
+     * Without a log: passes at most; 0 is as many as there is something to clean.
+     */
+    uint32_t max_logs;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * How long this may take, in ms; 0 is as long as it takes.
+     */
+    int64_t timeout_ms;
+    /**
+     * Ends the call when it is fired; may be null.
+     */
+    klog_cancel cancel;
+    /**
+     * Where the dirty part of the log begins, with KLOG_CLEAN_HAS_FIRST_DIRTY; else where its checkpoint says.
+     */
+    int64_t first_dirty_offset;
+    /**
+     * 0.
+     */
+    uint64_t reserved[3];
+} klog_clean_options;
+
+/**
+ * What cleaning did, or would do: the sums over all passes.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_clean_result).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * Passes that were made.
+     */
+    uint64_t logs_cleaned;
+    /**
+     * Bytes of all batches that were looked at.
+     */
+    uint64_t bytes_read;
+    /**
+     * Bytes of the batches in their place.
+     */
+    uint64_t bytes_written;
+    /**
+     * Records that were looked at.
+     */
+    uint64_t records_read;
+    /**
+     * Records that stay.
+     */
+    uint64_t records_kept;
+    /**
+     * Records whose key has a later one.
+     */
+    uint64_t dropped_superseded;
+    /**
+     * Tombstones past their time.
+     */
+    uint64_t dropped_tombstones;
+    /**
+     * Records without a key.
+     */
+    uint64_t dropped_no_key;
+    /**
+     * Records of aborted transactions.
+     */
+    uint64_t dropped_aborted;
+    /**
+     * Markers of transactions of which nothing is left.
+     */
+    uint64_t dropped_markers;
+    /**
+     * Slots of the largest map from key to offset.
+     */
+    uint64_t map_slots;
+    /**
+     * Slots that were taken in it.
+     */
+    uint64_t map_slots_used;
+    /**
+     * How long it took.
+     */
+    uint64_t elapsed_ms;
+    /**
+     * How much of that it was held up so that it kept below a rate.
+     */
+    uint64_t throttled_ms;
+    /**
+     * Where the dirty part of the log begins now; -1 without a log, or if there was nothing to clean.
+     */
+    int64_t first_dirty_offset;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} klog_clean_result;
+
+/**
+ * How far a pass of the cleaner is.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_clean_progress).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * KLOG_CLEAN_PHASE_.
+     */
+    uint32_t phase;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * Bytes read in this phase.
+     */
+    uint64_t bytes_done;
+    /**
+     * Bytes to read in this phase.
+     */
+    uint64_t bytes_total;
+    /**
+     * Where the dirty part began; -1 if no pass runs.
+     */
+    int64_t first_dirty_offset;
+    /**
+     * Up to where the log is cleaned; -1 if no pass runs.
+     */
+    int64_t end_offset;
+    /**
+     * When the pass began, in ms since 1970; -1 if none runs.
+     */
+    int64_t started_ms;
+    /**
+     * 0.
+     */
+    uint64_t reserved[3];
+} klog_clean_progress;
+
+/**
  * A metric, as klog_metric_describe tells of it. Its texts are static.
  */
 typedef struct {
@@ -2367,6 +2571,70 @@ klog_status klog_tick(klog_manager manager,
                       int64_t budget_us,
                       klog_tick_result *out,
                       klog_error *err);
+
+/**
+ * Compacts now: the log that is named in one pass, whatever share of it is dirty; with a log of id 0 every log that is managed
+ * and compacted, the filthiest first, as long as one is dirty enough. With KLOG_DRY_RUN nothing is changed, and each log
+ * is looked at once.
+ *
+ * KLOG_ERR_INVALID_CONFIG if the log's cleanup.policy has no compact. KLOG_ERR_BUSY if another pass runs on it,
+ * KLOG_ERR_CLEAN_PAUSED if it is paused, KLOG_ERR_CLEAN_ABORTED if it was cut, deleted or paused meanwhile.
+ * KLOG_ERR_CORRUPT_MESSAGE if a batch is damaged: the log stays as it was. Over several logs the first failure is answered
+ * after all others were cleaned. KLOG_ERR_TIMED_OUT after timeout_ms,
+ * KLOG_ERR_CANCELLED when cancel is fired; what was done by then stays done.
+ *
+ * Thread class T0, cost class C3. opts, out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_clean(klog_manager manager,
+                       klog_log only,
+                       const klog_clean_options *opts,
+                       klog_clean_result *out,
+                       klog_error *err);
+
+/**
+ * How far the pass is that runs on a log, in whatever thread; KLOG_CLEAN_PHASE_IDLE if none does.
+ *
+ * Thread class T0, cost class C0. err is nullable; out is required.
+ */
+KLOG_NODISCARD
+klog_status klog_clean_get_progress(klog_log log,
+                                    klog_clean_progress *out,
+                                    klog_error *err);
+
+/**
+ * Lets no pass of the cleaner run on a log until klog_clean_resume; one that runs is ended, and waited for. Pauses count:
+ * each needs its resume. They end with the manager.
+ *
+ * Thread class T0, cost class C4. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_clean_pause(klog_log log,
+                             klog_error *err);
+
+/**
+ * Takes back one klog_clean_pause. KLOG_ERR_INVALID_ARGUMENT if the log is not paused.
+ *
+ * Thread class T0, cost class C1. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_clean_resume(klog_log log,
+                              klog_error *err);
+
+/**
+ * Waits until the cleaner has come to an offset: until the log's checkpoint is at or above it. timeout_ms 0 only looks, -1
+ * waits without end.
+ *
+ * KLOG_ERR_TIMED_OUT if the time passed first, KLOG_ERR_CANCELLED if cancel was fired. cancel may be null.
+ *
+ * Thread class T0, cost class C4. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_clean_await(klog_log log,
+                             int64_t offset,
+                             int64_t timeout_ms,
+                             klog_cancel cancel,
+                             klog_error *err);
 
 /**
  * Moves a log to another of its manager's directories, by its number in klog_manager_dir_info. Appends and reads of it go

@@ -17,7 +17,7 @@ use klog::format::batch;
 
 use support::canonical::Text;
 use support::command::{Run, klog};
-use support::engine::{CLEAN_MARKER, Home, fill, log, t0, v2};
+use support::engine::{CLEAN_MARKER, Home, NOW, append, fill, log, rec, t0, v2};
 use support::{command, fixture, tree};
 
 fn ls(dir: &Path, more: &[&str]) -> Run {
@@ -513,4 +513,103 @@ fn output_that_nobody_reads_is_fine_and_output_that_cannot_be_written_is_not() {
         assert_eq!(output.status.code(), Some(1), "{subcommand}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("output"));
     }
+}
+
+/// Two logs of which a record is superseded in each, the closed segments ready to be cleaned.
+fn two_dirty_logs() -> Home {
+    let home = Home::new();
+    let manager = home.open();
+    for partition in ["t-0", "u-0"] {
+        let log = log(&manager, partition);
+        fill(&log, 3);
+        append(&log, &[rec(NOW, "k0", "new")]);
+        log.roll().unwrap();
+    }
+    manager.close().unwrap();
+    home
+}
+
+const COMPACT: [&str; 2] = ["--config", "t:cleanup.policy=compact"];
+const CLEANED: &str = "cleaned end=4 read=4 written=3 bytes_read=289 bytes_written=217 invalid=0\n";
+
+#[test]
+fn clean_prints_a_line_for_each_pass_and_nothing_when_all_is_clean() {
+    let home = two_dirty_logs();
+    let before = tree::content(&home.dir);
+    let dry = run("clean", &home.dir, &[&COMPACT[..], &["--dry-run"]].concat());
+    assert_eq!(
+        (dry.code, dry.stdout),
+        (0, format!("t-0 {CLEANED}")),
+        "{}",
+        dry.stderr
+    );
+    assert_eq!(
+        tree::differences(&before, &tree::content(&home.dir)),
+        [""; 0]
+    );
+    // Only what was given a configuration.
+    let cleaned = run("clean", &home.dir, &COMPACT);
+    assert_eq!(
+        (cleaned.code, cleaned.stdout),
+        (0, format!("t-0 {CLEANED}")),
+        "{}",
+        cleaned.stderr
+    );
+    assert!(home.is_clean());
+    assert_eq!(home.retired_files(), [""; 0]);
+    for args in [&[][..], &["t-0"], &["t-0", "--dry-run"]] {
+        let again = run("clean", &home.dir, &[args, &COMPACT[..]].concat());
+        assert_eq!((again.code, again.stdout.as_str()), (0, ""), "{args:?}");
+    }
+    let named = run(
+        "clean",
+        &home.dir,
+        &["u-0", "--config", "cleanup.policy=compact"],
+    );
+    assert_eq!((named.code, named.stdout.as_str()), (0, CLEANED));
+}
+
+#[test]
+fn clean_refuses_a_log_that_is_not_compacted() {
+    let home = two_dirty_logs();
+    let before = tree::content(&home.dir.join("t-0"));
+    for args in [
+        &["t-0"][..],
+        &["t-0", "--config", "retention.ms=5"],
+        &["t-0", "--dry-run"],
+    ] {
+        let refused = run("clean", &home.dir, args);
+        assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{args:?}");
+        assert!(
+            refused.stderr.contains("cleanup.policy"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(
+        tree::differences(&before, &tree::content(&home.dir.join("t-0"))),
+        [""; 0]
+    );
+    for args in [
+        &["--roll"][..],
+        &["--first-dirty-offset=3"],
+        &["t-0", "--map-bytes=x"],
+    ] {
+        assert_eq!(run("clean", &home.dir, args).code, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn clean_says_cleaned_error_for_a_log_that_it_cannot_clean() {
+    let home = two_dirty_logs();
+    home.flip("0.log", 70);
+    let both = [&COMPACT[..], &["--config", "u:cleanup.policy=compact"]].concat();
+    for more in [&["--dry-run"][..], &[]] {
+        let named = run("clean", &home.dir, &[&["t-0"], &COMPACT[..], more].concat());
+        assert_eq!((named.code, named.stdout.as_str()), (1, "cleaned error\n"));
+        assert!(named.stderr.contains("CORRUPT_MESSAGE"), "{}", named.stderr);
+    }
+    let all = run("clean", &home.dir, &both);
+    assert_eq!(all.code, 1);
+    assert_eq!(all.stdout, format!("t-0 cleaned error\nu-0 {CLEANED}"));
 }

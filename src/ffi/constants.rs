@@ -33,8 +33,21 @@ pub const KLOG_LOG_HAS_TOPIC_ID: u32 = 2;
 /// In klog_log_options.flags: the caller moves the log's high watermark, with klog_high_watermark_set.
 pub const KLOG_LOG_MANUAL_HW: u32 = 4;
 
-/// Flag of klog_retain: what would go is counted, nothing goes.
+/// Flag of klog_retain and klog_clean: what would go is counted, nothing goes.
 pub const KLOG_DRY_RUN: u32 = 1;
+/// Flag of klog_clean: a new active segment begins first, so that all that is in the log can be cleaned. Needs a log.
+pub const KLOG_CLEAN_ROLL: u32 = 2;
+/// Flag of klog_clean: klog_clean_options.first_dirty_offset counts. Needs a log.
+pub const KLOG_CLEAN_HAS_FIRST_DIRTY: u32 = 4;
+
+/// Phase of a pass of the cleaner: none runs.
+pub const KLOG_CLEAN_PHASE_IDLE: u32 = 0;
+/// Phase: the dirty part is read to learn the last offset of each key.
+pub const KLOG_CLEAN_PHASE_MAP: u32 = 1;
+/// Phase: segments are written anew.
+pub const KLOG_CLEAN_PHASE_COPY: u32 = 2;
+/// Phase: new segments take the place of the old ones.
+pub const KLOG_CLEAN_PHASE_SWAP: u32 = 3;
 
 /// Append origin: a client; offsets are assigned.
 pub const KLOG_ORIGIN_CLIENT: u32 = 0;

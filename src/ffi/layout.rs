@@ -85,6 +85,19 @@ layout! {
     klog_retain_result { struct_size, flags, segments_deleted, bytes_deleted, log_start_offset, reserved }
     klog_tick_result { struct_size, tasks_run, next_due_ms, reserved }
     klog_aborted_txn { producer_id, first_offset, last_offset, last_stable_offset }
+    klog_clean_options {
+        struct_size, flags, min_dirty_ratio, map_bytes, io_bytes_per_second, max_logs, reserved0, timeout_ms, cancel,
+        first_dirty_offset, reserved,
+    }
+    klog_clean_result {
+        struct_size, flags, logs_cleaned, bytes_read, bytes_written, records_read, records_kept, dropped_superseded,
+        dropped_tombstones, dropped_no_key, dropped_aborted, dropped_markers, map_slots, map_slots_used, elapsed_ms,
+        throttled_ms, first_dirty_offset, reserved,
+    }
+    klog_clean_progress {
+        struct_size, flags, phase, reserved0, bytes_done, bytes_total, first_dirty_offset, end_offset, started_ms,
+        reserved,
+    }
     klog_metric { struct_size, r#type, name, unit, help }
     klog_open_progress {
         struct_size, flags, logs_total, logs_left, segments_left, bytes_total, bytes_done, reserved,
@@ -146,6 +159,9 @@ mod tests {
             ("klog_aborted_txn", 32),
             ("klog_retain_result", 64),
             ("klog_tick_result", 32),
+            ("klog_clean_options", 88),
+            ("klog_clean_result", 160),
+            ("klog_clean_progress", 80),
             ("klog_metric", 32),
             ("klog_open_progress", 80),
             ("klog_log", 8),

@@ -16,6 +16,7 @@
 pub mod append;
 pub(crate) mod args;
 pub mod cancel;
+pub mod clean;
 pub mod config;
 pub mod constants;
 pub mod cursor;

@@ -45,6 +45,8 @@ pub enum InnerRule {
     /// As in an append: first the wrapper as a whole. Then another magic is told by
     /// [`RecordDecoder::is_foreign`], and otherwise a wrong checksum is CORRUPT_MESSAGE (state.md 3.4 (1, 2), 3.10).
     AsLeader,
+    /// Each with its checksum; another magic is fine (cleaner.md 5.7, 6.13).
+    AsCleaner,
 }
 
 /// What is left of the batch that was begun.
@@ -414,7 +416,7 @@ impl RecordDecoder {
                     format_args!("has an inner message of magic {}", inner.magic),
                 ));
             }
-            (InnerRule::AsLeader, false) => inner.check(whole)?,
+            (InnerRule::AsLeader, false) | (InnerRule::AsCleaner, _) => inner.check(whole)?,
             (InnerRule::AsReader, false) | (InnerRule::AsLeader, true) => {}
         }
         let message = legacy::parse_message(whole, self.at)?;

@@ -87,6 +87,21 @@ impl FileState {
             Self::Deleted => ".deleted",
         }
     }
+
+    /// A number for it, of no meaning outside of the process.
+    pub(crate) const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The state of a number.
+    pub(crate) const fn from_number(number: u8) -> Self {
+        match number {
+            1 => Self::Cleaned,
+            2 => Self::Swap,
+            3 => Self::Deleted,
+            _ => Self::Live,
+        }
+    }
 }
 
 /// A file of a partition's directory whose name is Kafka's.

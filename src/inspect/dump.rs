@@ -76,6 +76,22 @@ pub fn dump(
     Ok(findings)
 }
 
+/// The text of a log that is open, as it is now. `fs` is the file system that it is on.
+pub fn log_text(fs: &dyn FileSystem, log: &Arc<Log>) -> Result<String> {
+    let mut text = String::new();
+    let mut out = Vec::new();
+    let keep = |text: &mut String, out: &mut dyn Write| -> Result<()> {
+        out.write_all(text.as_bytes())
+            .map_err(|e| Error::from_io("write to", Path::new("the output"), &e))?;
+        text.clear();
+        Ok(())
+    };
+    write_log(&mut text, log, &mut out, keep, &mut Vec::new())?;
+    write_files(&mut text, fs, &log.dir())?;
+    keep(&mut text, &mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
 enum Entry {
     Log(Arc<Log>),
     Failed(TopicPartition),

@@ -8,10 +8,11 @@ mod dump;
 mod list;
 mod state_lines;
 
-pub use dump::{DumpOptions, dump};
+pub use dump::{DumpOptions, dump, log_text};
 pub use list::{LogLine, list_logs};
 pub use state_lines::{aborted_lines, producer_lines, stable_line, time_line};
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +20,9 @@ use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Clock, EntryKind, FileSystem, ManualClock, OverlayFs};
 use crate::log::{Finding, FindingKind, Log};
-use crate::manager::{FailedLog, Manager, ManagerOptions, Pass, Retained};
+use crate::manager::{
+    CleanOptions, CleanedLog, FailedLog, Manager, ManagerOptions, Pass, Retained,
+};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// How often a directory is looked at whose files go away meanwhile.
@@ -140,6 +143,36 @@ pub fn dry_retain(
         ],
         None => look.manager.retain_all(Pass::Apply)?,
     };
+    Ok((done, look.findings()))
+}
+
+/// What a pass of the cleaner would do to each managed log of a directory that is dirty enough, or to one log; and what loading
+/// found. Nothing is written, no lock is taken.
+pub fn dry_clean(
+    base: &Arc<dyn FileSystem>,
+    dir: &Path,
+    only: Option<&TopicPartition>,
+    config: &Arc<Resolved>,
+    now: TimestampMs,
+    options: &CleanOptions<'_>,
+) -> Result<(Vec<CleanedLog>, Vec<Finding>)> {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(now));
+    let look = Look::at(base, &clock, dir, config)?;
+    let options = CleanOptions {
+        pass: Some(Pass::DryRun),
+        ..*options
+    };
+    let mut done = Vec::new();
+    if let Some(partition) = only {
+        done.extend(look.manager.clean_one(partition, &options)?);
+    } else {
+        // Nothing changes by a pass: each log has one.
+        let mut seen = BTreeSet::new();
+        while let Some(pass) = look.manager.clean_filthiest(&options, &seen)? {
+            seen.insert(pass.partition.clone());
+            done.push(pass);
+        }
+    }
     Ok((done, look.findings()))
 }
 

@@ -10,7 +10,7 @@ use super::{Log, Writer};
 use crate::error::Result;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::io::remove_file_if_exists;
-use crate::segment::{Segment, rename_files};
+use crate::segment::Segment;
 use crate::types::{Offset, TimestampMs};
 
 /// The files that wait, the oldest first.
@@ -26,16 +26,15 @@ struct RetiredSegment {
 impl Log {
     /// Renames the files of a segment that is out of use, with the snapshot at its base. The directory is not synced.
     pub(super) fn retire_segment(&self, writer: &mut Writer, segment: &Segment) -> Result<()> {
+        self.retire_files(segment)?;
+        writer.producers.retire(segment.base_offset())
+    }
+
+    /// Renames the files of a segment that is out of use; the snapshot at its base stays. The directory is not synced.
+    pub(super) fn retire_files(&self, segment: &Segment) -> Result<()> {
         let base = segment.base_offset();
         segment.detach()?;
-        rename_files(
-            &*self.fs,
-            &self.dir(),
-            base,
-            FileState::Live,
-            FileState::Deleted,
-        )?;
-        writer.producers.retire(base)?;
+        segment.rename_to(FileState::Deleted)?;
         let delay_ms = self.config().file_delete_delay_ms;
         let due = TimestampMs(self.clock.now().0.saturating_add(delay_ms));
         self.retired

@@ -26,6 +26,7 @@ impl Manager {
         }
         self.stats.end_events();
         let _none_is_loaded_now = self.retrying.lock();
+        self.abort_all_cleaning();
         if self.access() == Access::ReadOnly {
             self.abandon();
             return Ok(());
@@ -60,6 +61,7 @@ impl Manager {
     /// Gives the directories back without writing anything: what a crash of the process would leave.
     pub fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        self.abort_all_cleaning();
         self.stats.end_events();
         let _none_is_swapped_now = self.swapping.write();
         let logs = std::mem::take(&mut *self.logs.write());

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::marked_dir_name;
 use crate::format::uuid::Uuid;
 use crate::io::FileSystem;
-use crate::log::{DirHealth, EventKind};
+use crate::log::{DirHealth, EventKind, Log};
 use crate::types::{TimestampMs, TopicPartition};
 
 /// The suffix of a directory that waits for its removal.
@@ -55,12 +55,27 @@ impl Manager {
             ));
         };
         dir.health.check()?;
+        self.without_cleaning(partition, || {
+            self.remove_cleaner_offset(&log)?;
+            self.delete_now(partition, &log, dir)
+        })?;
+        self.forget_uncleanable(partition);
+        self.tell(EventKind::LogDeleted, dir, partition);
+        let future = self.futures.read().get(partition).cloned();
+        if let Some(future) = future {
+            self.drop_future(&future)?;
+        }
+        self.checkpoint_dir(dir)
+    }
+
+    /// Deletes a log that is not cleaned meanwhile.
+    fn delete_now(&self, partition: &TopicPartition, log: &Arc<Log>, dir: &LogDir) -> Result<()> {
         {
             // Held from here to the new name: who makes the log anew must not find the old directory.
             let mut logs = self.logs.write();
             if !logs
                 .get(partition)
-                .is_some_and(|known| Arc::ptr_eq(known, &log))
+                .is_some_and(|known| Arc::ptr_eq(known, log))
             {
                 return Err(Error::new(
                     ErrorKind::UnknownTopicOrPartition,
@@ -81,17 +96,12 @@ impl Manager {
             frozen.mark_deleted();
             drop(frozen);
             logs.remove(partition);
-            self.stats.departs(&log, &logs);
+            self.stats.departs(log, &logs);
             self.made.lock().remove(partition);
             self.fs.sync_dir(&dir.path).map_err(judge)?;
             self.deletions.lock().push(path, self.clock.now(), dir);
         }
-        self.tell(EventKind::LogDeleted, dir, partition);
-        let future = self.futures.read().get(partition).cloned();
-        if let Some(future) = future {
-            self.drop_future(&future)?;
-        }
-        self.checkpoint_dir(dir)
+        Ok(())
     }
 
     /// Removes the directories whose time has come: the task `kafka-delete-logs`. When the next one is due. What cannot be

@@ -12,6 +12,9 @@
 
 mod adopt;
 mod checkpoints;
+mod clean;
+mod cleaner_offsets;
+mod cleaning;
 mod close;
 mod create;
 mod delete;
@@ -50,6 +53,8 @@ use crate::log::{DirHealth, Finding, Log};
 use crate::types::TopicPartition;
 
 pub use adopt::Adopted;
+pub use clean::{CleanOptions, CleanedLog, Roll, total};
+use cleaning::Cleaning;
 pub use create::CreateOptions;
 use delete::Deletions;
 use dirs::LogDir;
@@ -152,6 +157,7 @@ pub struct Manager {
     made: Mutex<BTreeSet<TopicPartition>>,
     deletions: Mutex<Deletions>,
     schedule: Mutex<Schedule>,
+    cleaning: Cleaning,
     /// What is counted and told of all this.
     stats: Stats,
 }

@@ -52,7 +52,10 @@ impl Manager {
             was_interrupted = answer.is_err();
             answer
         };
-        let moved = self.copy_and_swap(log, &future, to, &mut go_on);
+        // The copy and the log must not be cleaned one without the other.
+        let moved = self.without_cleaning(partition, || {
+            self.copy_and_swap(log, &future, to, &mut go_on)
+        });
         if moved.is_err() && !was_interrupted {
             let _none_is_swapped_now = self.swapping.read();
             if self.futures.read().contains_key(partition) {
@@ -187,6 +190,7 @@ impl Manager {
             .write_state(&*self.fs, &future.dir(), future.end_offset())
             .map_err(|e| to.health.judge(e))?;
         self.checkpoint_dir(to)?;
+        self.forget_cleaner_offset_in(to, log.partition())?;
         let old = log.dir();
         let intent = MoveIntent::new(
             log.partition(),
@@ -208,6 +212,7 @@ impl Manager {
         self.futures.write().remove(log.partition());
         drop(frozen);
         self.tell(EventKind::Moved, to, log.partition());
+        self.move_cleaner_offset(log, from)?;
         self.put_away(from, &intent, log.partition())?;
         Ok(true)
     }

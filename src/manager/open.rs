@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 
+use super::cleaning::Cleaning;
 use super::delete::Deletions;
 use super::dirs::{LogDir, MissingDir, ensure_any_online, open_dirs};
 use super::follow::{Access, Following};
@@ -97,6 +98,7 @@ impl Manager {
         }
         let schedule = Schedule::new(&options.config.broker, options.clock.now());
         report.sort_by(|a, b| (&a.dir, &a.partition).cmp(&(&b.dir, &b.partition)));
+        let cleaning = Cleaning::new(&options.config.broker, &options.clock);
         let opened = Self {
             following: (!is_owner).then(|| Following::new(&dirs)),
             fs: options.fs,
@@ -120,6 +122,7 @@ impl Manager {
             made: Mutex::default(),
             deletions: Mutex::new(deletions),
             schedule: Mutex::new(schedule),
+            cleaning,
             stats: Stats::new(monitor, opening.own()),
         };
         if is_owner {

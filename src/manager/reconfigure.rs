@@ -27,7 +27,7 @@ impl Manager {
                 log.set_producer_expiration_ms(after.broker.producer_id_expiration_ms);
             }
         }
-        Ok(())
+        self.end_unwanted_cleaning()
     }
 
     /// Gives a topic these overrides, instead of those that it had. Its logs, also those to come, go by them from now on, and are
@@ -40,6 +40,16 @@ impl Manager {
         for log in self.current_and_future() {
             if *log.partition().topic == *topic {
                 log.set_config(Arc::clone(after.log_config(topic)));
+            }
+        }
+        self.end_unwanted_cleaning()
+    }
+
+    /// A log that is not to be compacted any more is not compacted on.
+    fn end_unwanted_cleaning(&self) -> Result<()> {
+        for log in self.logs() {
+            if !log.config().cleanup_policy.compact && self.cleaning_progress(&log).is_some() {
+                self.without_cleaning(log.partition(), || Ok(()))?;
             }
         }
         Ok(())

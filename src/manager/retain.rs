@@ -52,7 +52,10 @@ impl Manager {
         let mut done = Vec::new();
         for log in self.logs() {
             if self.is_managed(&log) && !log.config().cleanup_policy.compact {
-                done.push(self.retain(&log, pass)?);
+                // The policy may change meanwhile: then the cleaner waits.
+                let retained =
+                    self.if_not_cleaned(log.partition(), || self.retain_now(&log, pass))?;
+                done.extend(retained);
             }
         }
         Ok(done)
@@ -61,6 +64,12 @@ impl Manager {
     /// Retention of one log, whether managed or not: by its policy, records go by log start, size and time, or by log start
     /// alone.
     pub fn retain(&self, log: &Arc<Log>, pass: Pass) -> Result<Retained> {
+        self.check_open()?;
+        self.without_cleaning(log.partition(), || self.retain_now(log, pass))
+    }
+
+    /// As [`Self::retain`], by one who has seen to it that the log is not cleaned meanwhile.
+    pub(super) fn retain_now(&self, log: &Arc<Log>, pass: Pass) -> Result<Retained> {
         self.check_open()?;
         let retained = |deleted, log_start| Retained {
             partition: log.partition().clone(),

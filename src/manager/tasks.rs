@@ -25,10 +25,12 @@ pub enum Task {
     ProducerExpiry,
     /// `highwatermark-checkpoint`.
     HighWatermarks,
+    /// `kafka-log-cleaner`: compaction, and retention of the logs that are compacted.
+    Cleaner,
 }
 
 impl Task {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Retention,
         Self::Flusher,
         Self::Checkpoint,
@@ -36,6 +38,7 @@ impl Task {
         Self::DeleteFiles,
         Self::ProducerExpiry,
         Self::HighWatermarks,
+        Self::Cleaner,
     ];
 
     /// Kafka's name.
@@ -49,6 +52,7 @@ impl Task {
             Self::DeleteFiles => "delete-file",
             Self::ProducerExpiry => "PeriodicProducerExpirationCheck",
             Self::HighWatermarks => "highwatermark-checkpoint",
+            Self::Cleaner => "kafka-log-cleaner",
         }
     }
 
@@ -75,6 +79,7 @@ impl Task {
                 let period = broker.replica_high_watermark_checkpoint_interval_ms;
                 (period, positive(period))
             }
+            Self::Cleaner => (0, Some(broker.cleaner.backoff_ms.max(1))),
         }
     }
 }
@@ -101,7 +106,8 @@ impl Schedule {
                 period_ms,
             }
         };
-        Self(Task::ALL.into_iter().map(entry).collect())
+        let is_on = |task: &Task| *task != Task::Cleaner || broker.cleaner.enable;
+        Self(Task::ALL.into_iter().filter(is_on).map(entry).collect())
     }
 
     /// A task that is due, which is due again one period later; periods that were missed are not made up for.
@@ -138,6 +144,11 @@ impl Schedule {
         for entry in self.0.iter_mut().filter(|entry| entry.task == task) {
             entry.due = due;
         }
+    }
+
+    /// Takes a task off for good.
+    fn remove(&mut self, task: Task) {
+        self.0.retain(|entry| entry.task != task);
     }
 
     fn next_due(&self) -> Option<TimestampMs> {
@@ -182,6 +193,11 @@ impl Manager {
         first.map(|()| done)
     }
 
+    /// Leaves cleaning to threads that call [`Self::clean_turn`]: [`Self::tick`] does not clean from now on.
+    pub fn clean_in_threads(&self) {
+        self.schedule.lock().remove(Task::Cleaner);
+    }
+
     /// Runs a task now, whether it is due or not. A manager that only reads has nothing to do.
     pub fn run(&self, task: Task) -> Result<()> {
         if self.access() == Access::ReadOnly {
@@ -220,6 +236,10 @@ impl Manager {
                 }
                 Ok(())
             }
+            Task::Cleaner => {
+                while self.clean_turn(None)? {}
+                Ok(())
+            }
         }
     }
 
@@ -256,7 +276,7 @@ mod tests {
     fn due(schedule: &mut Schedule, now: i64) -> Vec<&'static str> {
         let mut names = Vec::new();
         while let Some(task) = schedule.take_due(TimestampMs(now)) {
-            if !matches!(task, Task::DeleteFiles | Task::DeleteLogs) {
+            if !matches!(task, Task::DeleteFiles | Task::DeleteLogs | Task::Cleaner) {
                 names.push(task.name());
             }
         }
@@ -282,6 +302,24 @@ mod tests {
         assert!(!due(&mut s, 330_999).contains(&"kafka-log-retention"));
         assert!(due(&mut s, 331_000).contains(&"kafka-log-retention"));
         assert!(due(&mut s, 601_000).contains(&"PeriodicProducerExpirationCheck"));
+    }
+
+    #[test]
+    fn the_cleaner_comes_at_once_and_after_its_backoff_if_it_is_on() {
+        let cleans = |s: &mut Schedule, now| {
+            let mut tasks = Vec::new();
+            while let Some(task) = s.take_due(TimestampMs(now)) {
+                tasks.push(task);
+            }
+            tasks.contains(&Task::Cleaner)
+        };
+        let mut on = schedule(&[]);
+        assert_eq!(
+            [1000, 15_999, 16_000].map(|now| cleans(&mut on, now)),
+            [true, false, true]
+        );
+        let mut off = schedule(&[("log.cleaner.enable", "false")]);
+        assert!(!cleans(&mut off, 100_000));
     }
 
     #[test]

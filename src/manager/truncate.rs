@@ -18,7 +18,14 @@ impl Manager {
         if target.0 < 0 || target >= log.end_offset() {
             return log.truncate_to(target);
         }
-        self.cut(log, target, || log.truncate_to(target))
+        self.without_cleaning(log.partition(), || {
+            // What is appended to the segment that is left is dirty, and so is all of it for the cleaner.
+            let segments = log.segments();
+            let left = segments.floor(target).map_or(target, |s| s.base_offset());
+            self.check_changeable(log)?;
+            self.lower_cleaner_offset(log, left)?;
+            self.cut(log, target, || log.truncate_to(target))
+        })
     }
 
     /// Drops all records of a log, which goes on at `target`, durably: see [`Log::truncate_fully`].
@@ -31,7 +38,11 @@ impl Manager {
         if target.0 < 0 {
             return log.truncate_fully(target, start);
         }
-        self.cut(log, target, || log.truncate_fully(target, start))
+        self.without_cleaning(log.partition(), || {
+            self.check_changeable(log)?;
+            self.lower_cleaner_offset(log, target)?;
+            self.cut(log, target, || log.truncate_fully(target, start))
+        })
     }
 
     /// Deletes the records below `before`, durably: see [`Log::delete_records`]. Where the log starts now.
@@ -49,6 +60,11 @@ impl Manager {
         self.change(log, Limit::StartAtLeast(target), || {
             log.delete_records(target)
         })
+    }
+
+    fn check_changeable(&self, log: &Log) -> Result<()> {
+        self.check_open()?;
+        log.check_open()
     }
 
     fn cut<T>(&self, log: &Arc<Log>, target: Offset, cut: impl FnOnce() -> Result<T>) -> Result<T> {

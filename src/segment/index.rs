@@ -377,6 +377,17 @@ impl IndexView<'_> {
         }
     }
 
+    /// How many entries the offset and the time index have.
+    pub fn entry_counts(&self) -> Result<(usize, usize)> {
+        match self {
+            Self::Growing(g) => Ok((g.offsets.count(), g.times.count())),
+            Self::Closed(c) => Ok((
+                c.offsets.bytes()?.len() / offset_index::ENTRY_BYTES,
+                c.times.bytes()?.len() / time_index::ENTRY_BYTES,
+            )),
+        }
+    }
+
     /// All entries of the offset index.
     pub fn offset_entries(&self) -> Result<Vec<OffsetEntry>> {
         match self {

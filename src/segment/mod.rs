@@ -21,7 +21,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -29,7 +29,7 @@ use parking_lot::Mutex;
 use crate::error::Result;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::txn_index::AbortedTxn;
-use crate::io::{File, FileSystem};
+use crate::io::{File, FileSystem, remove_file_if_exists};
 use crate::types::{Offset, TimestampMs};
 
 pub use index::{IndexCapacity, Indexes};
@@ -58,6 +58,9 @@ pub struct Segment {
     base_offset: Offset,
     options: SegmentOptions,
     file: Arc<dyn File>,
+    /// How its files are called now, as a [`FileState`]. Two segments of one base may exist at a time: a cleaned one and the
+    /// one that it replaces.
+    state: AtomicU8,
     /// Bytes that are complete. Stored after they were written, read before they are looked at.
     size_bytes: AtomicU64,
     /// Wall time when this object was made, or emptied: what time-based rolling counts from without timestamps (log.md 2.1).
@@ -103,7 +106,22 @@ impl Segment {
     /// The path of one of its files.
     #[must_use]
     pub fn path(&self, kind: SegmentFileKind) -> PathBuf {
-        path_of(&self.dir, self.base_offset, kind)
+        let file = SegmentFile::live(self.base_offset, kind);
+        self.dir.join(file.in_state(self.state()).name())
+    }
+
+    /// How its files are called now.
+    #[must_use]
+    pub fn state(&self) -> FileState {
+        FileState::from_number(self.state.load(Ordering::SeqCst))
+    }
+
+    /// Renames its files, the `.log` first; those that do not exist are passed over (log.md 2.21). The directory is not
+    /// synced.
+    pub fn rename_to(&self, to: FileState) -> Result<()> {
+        rename_files(&*self.fs, &self.dir, self.base_offset, self.state(), to)?;
+        self.state.store(to.number(), Ordering::SeqCst);
+        Ok(())
     }
 
     /// Its indexes as they are now.
@@ -115,6 +133,11 @@ impl Segment {
     /// Modification time of the `.log` file.
     pub fn modified(&self) -> Result<TimestampMs> {
         Ok(self.fs.stat(&self.path(SegmentFileKind::Log))?.modified)
+    }
+
+    /// Sets the modification time of one of its files.
+    pub fn set_modified(&self, kind: SegmentFileKind, time: TimestampMs) -> Result<()> {
+        self.fs.set_modified(&self.path(kind), time)
     }
 
     /// Takes into memory what readers may want of its other files, before these lose their names: who holds the segment can
@@ -179,6 +202,21 @@ pub fn rename_files(
             Err(e) if e.is_not_found() => {}
             other => other?,
         }
+    }
+    Ok(())
+}
+
+/// Removes the files of a segment that are in one state; those that do not exist are passed over. Indexes go first: they are
+/// nothing without their log. The directory is not synced.
+pub fn remove_files(
+    fs: &dyn FileSystem,
+    dir: &Path,
+    base_offset: Offset,
+    state: FileState,
+) -> Result<()> {
+    for kind in SegmentFileKind::OF_SEGMENT.into_iter().rev() {
+        let file = SegmentFile::live(base_offset, kind).in_state(state);
+        remove_file_if_exists(fs, &dir.join(file.name()))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64};
 
 use arc_swap::ArcSwap;
 use once_cell::sync::OnceCell;
@@ -16,10 +16,10 @@ use super::index::{ClosedIndexes, GrowingIndexes, Indexes, TimeRoom};
 use super::scan::BatchScan;
 use super::time::MaxTimestamp;
 use super::write::{SegmentWriter, overwrite};
-use super::{IndexCapacity, Segment, SegmentOptions, path_of};
+use super::{IndexCapacity, Segment, SegmentOptions, path_of, remove_files};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::BatchHeader;
-use crate::format::names::SegmentFileKind;
+use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::offset_index::{self, OffsetEntry};
 use crate::format::time_index::{self, TimeEntry};
 use crate::io::{FileSystem, OpenMode};
@@ -57,14 +57,40 @@ impl Segment {
         preallocate_bytes: Option<u64>,
         now: TimestampMs,
     ) -> Result<SegmentWriter> {
-        let file = fs.open(
-            &path_of(dir, base_offset, SegmentFileKind::Log),
-            OpenMode::Truncate,
-        )?;
+        let state = FileState::Live;
+        Self::create_in_state(fs, dir, base_offset, options, preallocate_bytes, now, state)
+    }
+
+    /// Makes the file of a segment that is to replace others, in place of one that was given up before.
+    pub fn create_cleaned(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Arc<Path>,
+        base_offset: Offset,
+        options: SegmentOptions,
+        preallocate_bytes: Option<u64>,
+        now: TimestampMs,
+    ) -> Result<SegmentWriter> {
+        let state = FileState::Cleaned;
+        remove_files(&**fs, dir, base_offset, state)?;
+        Self::create_in_state(fs, dir, base_offset, options, preallocate_bytes, now, state)
+    }
+
+    fn create_in_state(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Arc<Path>,
+        base_offset: Offset,
+        options: SegmentOptions,
+        preallocate_bytes: Option<u64>,
+        now: TimestampMs,
+        state: FileState,
+    ) -> Result<SegmentWriter> {
+        let log = SegmentFile::live(base_offset, SegmentFileKind::Log).in_state(state);
+        let file = fs.open(&dir.join(log.name()), OpenMode::Truncate)?;
         if let Some(bytes) = preallocate_bytes {
             file.set_len(bytes)?;
         }
         let mut segment = Self::around(fs, dir, base_offset, options, file, 0, now);
+        segment.state = AtomicU8::new(state.number());
         segment.indexes = ArcSwap::from_pointee(segment.empty_indexes());
         SegmentWriter::new(Arc::new(segment), false)
     }
@@ -116,6 +142,7 @@ impl Segment {
             base_offset,
             options,
             file,
+            state: AtomicU8::new(FileState::Live.number()),
             size_bytes: AtomicU64::new(size_bytes),
             created: AtomicI64::new(created.0),
             max_timestamp: Mutex::new(None),
@@ -186,7 +213,7 @@ impl Segment {
         let last = (times.len() / time_index::ENTRY_BYTES).checked_sub(1);
         match last.and_then(|i| TimeEntry::decode(times, i, self.base_offset)) {
             None => Ok(!self
-                .read_first_batch_timestamp()?
+                .first_batch_timestamp()?
                 .is_some_and(TimestampMs::is_some)),
             // Without the entries between, the way to the batch would be long.
             Some(_) if extent == Extent::Ends => Ok(true),

@@ -132,7 +132,7 @@ impl Segment {
     }
 
     /// Max timestamp of the first batch, from which time-based rolling counts; none for an empty segment.
-    pub(super) fn read_first_batch_timestamp(&self) -> Result<Option<TimestampMs>> {
+    pub fn first_batch_timestamp(&self) -> Result<Option<TimestampMs>> {
         let mut head = [0; crate::format::batch::HEADER_BYTES];
         let read = self
             .file

@@ -50,6 +50,14 @@ impl Segment {
 
     /// Adds an entry; the file is created by the first.
     pub fn append_aborted(&self, txn: &AbortedTxn) -> Result<()> {
+        self.append_all_aborted(std::slice::from_ref(txn))
+    }
+
+    /// Adds entries, in their order; the file is created by the first.
+    pub fn append_all_aborted(&self, txns: &[AbortedTxn]) -> Result<()> {
+        if txns.is_empty() {
+            return Ok(());
+        }
         // Held over the write: nobody reads half an entry, or keeps what was read before it.
         let mut known = self.aborted.lock();
         *known = None;
@@ -57,7 +65,8 @@ impl Segment {
             .fs
             .open(&self.path(SegmentFileKind::TxnIndex), OpenMode::Create)?;
         let whole = file.len()? / ENTRY_BYTES as u64;
-        file.write_at(&txn.encode(), whole * ENTRY_BYTES as u64)
+        let bytes: Vec<u8> = txns.iter().flat_map(AbortedTxn::encode).collect();
+        file.write_at(&bytes, whole * ENTRY_BYTES as u64)
     }
 
     /// How many entries have markers below `target`; they are the first ones.

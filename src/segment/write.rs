@@ -67,7 +67,7 @@ impl SegmentWriter {
     /// What time-based rolling counts from: max timestamp of the first batch, none for an empty segment.
     pub fn rolling_timestamp(&mut self) -> Result<Option<TimestampMs>> {
         if self.rolling_timestamp.is_none() && self.segment.size_bytes() > 0 {
-            self.rolling_timestamp = self.segment.read_first_batch_timestamp()?;
+            self.rolling_timestamp = self.segment.first_batch_timestamp()?;
         }
         Ok(self.rolling_timestamp)
     }

@@ -1,4 +1,4 @@
-//! A thread that does what is due, for programs that do not want to call [`Manager::tick`] themselves.
+//! Threads that do what is due, for programs that do not want to call [`Manager::tick`] themselves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,11 +14,12 @@ use crate::manager::Manager;
 /// The longest that the thread sleeps: the clock may be set, and keys may change.
 const LONGEST_WAIT_MS: i64 = 1000;
 
-/// A thread that runs a manager's tasks when they are due. It ends when this is dropped, after the task that runs.
+/// A thread that runs a manager's tasks when they are due, and `log.cleaner.threads` that clean its logs. They end when this
+/// is dropped, after the task that runs; a pass of the cleaner ends early.
 #[derive(Debug)]
 pub struct Background {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -31,28 +32,48 @@ struct Shared {
 }
 
 impl Background {
-    /// Starts the thread. It holds no manager that its program has dropped. If a task panics the thread ends, and
+    /// Starts the threads. They hold no manager that its program has dropped. If a task panics its thread ends, and
     /// `has_panicked` is set.
     pub fn start(manager: &Arc<Manager>, has_panicked: Arc<AtomicBool>) -> Result<Self> {
         let shared = Arc::new(Shared {
             has_panicked,
             ..Shared::default()
         });
-        let own = Arc::clone(&shared);
+        let mut started = Self {
+            shared,
+            threads: Vec::new(),
+        };
+        let cleaner = &manager.config().broker.cleaner;
+        let cleaners = if cleaner.enable { cleaner.threads } else { 0 };
+        if cleaners > 0 {
+            manager.clean_in_threads();
+        }
+        started.spawn("klog-background", manager, run)?;
+        for n in 0..cleaners {
+            started.spawn(&format!("klog-cleaner-{n}"), manager, clean)?;
+        }
+        Ok(started)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        manager: &Arc<Manager>,
+        work: fn(&Weak<Manager>, &Shared),
+    ) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
         let manager = Arc::downgrade(manager);
         let thread = std::thread::Builder::new()
-            .name("klog-background".to_owned())
-            .spawn(move || run(&manager, &own))
+            .name(name.to_owned())
+            .spawn(move || work(&manager, &shared))
             .map_err(|e| {
                 Error::new(
                     ErrorKind::Limit,
-                    format!("cannot start the thread for work in the background: {e}"),
+                    format!("cannot start the thread {name} for work in the background: {e}"),
                 )
             })?;
-        Ok(Self {
-            shared,
-            thread: Some(thread),
-        })
+        self.threads.push(thread);
+        Ok(())
     }
 
     /// What the last task that failed met. A task is tried again in its time; a directory that a failure took offline says so
@@ -67,8 +88,67 @@ impl Drop for Background {
     fn drop(&mut self) {
         *self.shared.is_stopped.lock() = true;
         self.shared.wake.notify_all();
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Waits, unless it is all over. Whether it is.
+    fn is_over_after(&self, wait_ms: u64) -> bool {
+        let mut is_stopped = self.is_stopped.lock();
+        if !*is_stopped {
+            self.wake
+                .wait_for(&mut is_stopped, Duration::from_millis(wait_ms));
+        }
+        *is_stopped
+    }
+
+    fn fail(&self, error: Error) {
+        *self.failure.lock() = Some(error);
+    }
+
+    fn note_panic(&self) {
+        self.has_panicked.store(true, Ordering::SeqCst);
+        self.fail(Error::new(
+            ErrorKind::Panic,
+            "a task in the background failed by a defect",
+        ));
+    }
+}
+
+/// A thread of the cleaner: turn after turn, with a pause when there is nothing to clean.
+fn clean(manager: &Weak<Manager>, shared: &Shared) {
+    let cancel = || {
+        if *shared.is_stopped.lock() {
+            return Err(Error::new(
+                ErrorKind::Cancelled,
+                "the thread of the cleaner was asked to end",
+            ));
+        }
+        Ok(())
+    };
+    loop {
+        let wait_ms = {
+            let Some(manager) = manager.upgrade() else {
+                return;
+            };
+            let turn = catch_unwind(AssertUnwindSafe(|| manager.clean_turn(Some(&cancel))));
+            let backoff_ms = manager.config().broker.cleaner.backoff_ms;
+            match turn {
+                Err(_) => return shared.note_panic(),
+                Ok(Ok(true)) => 0,
+                Ok(Ok(false)) => backoff_ms,
+                Ok(Err(e)) if e.kind() == ErrorKind::Closed => return,
+                Ok(Err(e)) => {
+                    shared.fail(e);
+                    backoff_ms
+                }
+            }
+        };
+        if shared.is_over_after(u64::try_from(wait_ms).unwrap_or(0)) {
+            return;
         }
     }
 }
@@ -80,12 +160,7 @@ fn run(manager: &Weak<Manager>, shared: &Shared) {
                 return;
             };
             let Ok(ticked) = catch_unwind(AssertUnwindSafe(|| manager.tick())) else {
-                shared.has_panicked.store(true, Ordering::SeqCst);
-                *shared.failure.lock() = Some(Error::new(
-                    ErrorKind::Panic,
-                    "a task in the background failed by a defect",
-                ));
-                return;
+                return shared.note_panic();
             };
             match ticked {
                 Ok(done) => done.next_due.map_or(LONGEST_WAIT_MS, |due| {
@@ -93,19 +168,13 @@ fn run(manager: &Weak<Manager>, shared: &Shared) {
                 }),
                 Err(e) if e.kind() == ErrorKind::Closed => return,
                 Err(e) => {
-                    *shared.failure.lock() = Some(e);
+                    shared.fail(e);
                     LONGEST_WAIT_MS
                 }
             }
         };
         let wait_ms = u64::try_from(wait_ms.clamp(1, LONGEST_WAIT_MS)).unwrap_or(1);
-        let mut is_stopped = shared.is_stopped.lock();
-        if !*is_stopped {
-            shared
-                .wake
-                .wait_for(&mut is_stopped, Duration::from_millis(wait_ms));
-        }
-        if *is_stopped {
+        if shared.is_over_after(wait_ms) {
             return;
         }
     }

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
+use klog::ffi::clean::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::log::*;
@@ -19,7 +20,8 @@ const NOW: i64 = 1_767_000_000_000;
 fn managed(dir: &std::path::Path) -> (klog_manager, klog_log) {
     let mut config = klog_config { id: 0 };
     ok(|e| klog_config_create(0, &raw mut config, e));
-    let text = b"topic.t.retention.ms=1000\ntopic.t.file.delete.delay.ms=5000\n";
+    let text = b"topic.t.retention.ms=1000\ntopic.t.file.delete.delay.ms=5000\n\
+        topic.c.cleanup.policy=compact\n";
     ok(|e| klog_config_load(config, text.as_ptr().cast(), text.len(), e));
     let path = CString::new(dir.to_str().unwrap()).unwrap();
     let dirs = [path.as_ptr()];
@@ -187,4 +189,84 @@ fn a_thread_of_the_library_ticks_until_the_manager_is_closed() {
     close(owner);
     assert_eq!(threads(), before);
     close(manager(root.path()));
+}
+
+#[test]
+fn a_log_is_compacted_when_it_is_asked_for_or_by_ticks() {
+    let root = tempfile::tempdir().unwrap();
+    let (owner, t) = managed(root.path());
+    let c = log(owner, "c");
+    let append = |key: &[u8], value: &[u8]| {
+        let one = record(key, value);
+        ok(|e| klog_append(c, &raw const one, 1, null(), null_mut(), e));
+    };
+    for value in [b"1", b"2", b"3"] {
+        append(b"k", value);
+    }
+    append(b"l", b"1");
+    let mut options = init!(klog_clean_options);
+    options.flags = KLOG_CLEAN_ROLL | KLOG_DRY_RUN;
+    let mut result = init!(klog_clean_result);
+    for flags in [KLOG_CLEAN_ROLL | KLOG_DRY_RUN, KLOG_CLEAN_ROLL] {
+        options.flags = flags;
+        ok(|e| klog_clean(owner, c, &raw const options, &raw mut result, e));
+        assert_eq!((result.logs_cleaned, result.first_dirty_offset), (1, 4));
+        assert_eq!((result.records_read, result.records_kept), (4, 2));
+        assert_eq!((result.dropped_superseded, result.map_slots_used), (2, 2));
+        assert!(result.bytes_written < result.bytes_read);
+    }
+    // Nothing is left to clean.
+    options.flags = 0;
+    ok(|e| klog_clean(owner, c, &raw const options, &raw mut result, e));
+    assert_eq!((result.logs_cleaned, result.first_dirty_offset), (0, -1));
+    let none = klog_cancel { id: 0 };
+    ok(|e| klog_clean_await(c, 4, 0, none, e));
+    refused(KLOG_ERR_TIMED_OUT, "up to 5", |e| {
+        klog_clean_await(c, 5, 0, none, e)
+    });
+    refused(KLOG_ERR_TIMED_OUT, "20 ms", |e| {
+        klog_clean_await(c, 5, 20, none, e)
+    });
+
+    let mut progress = init!(klog_clean_progress);
+    ok(|e| klog_clean_get_progress(c, &raw mut progress, e));
+    assert_eq!(
+        (progress.phase, progress.started_ms),
+        (KLOG_CLEAN_PHASE_IDLE, -1)
+    );
+    ok(|e| klog_clean_pause(c, e));
+    refused(KLOG_ERR_CLEAN_PAUSED, "paused", |e| {
+        klog_clean(owner, c, null(), null_mut(), e)
+    });
+    ok(|e| klog_clean_resume(c, e));
+    refused(KLOG_ERR_INVALID_ARGUMENT, "neither", |e| {
+        klog_clean_resume(c, e)
+    });
+    refused(KLOG_ERR_INVALID_CONFIG, "compact", |e| {
+        klog_clean(owner, t, null(), null_mut(), e)
+    });
+    options.flags = KLOG_CLEAN_ROLL;
+    refused(KLOG_ERR_INVALID_ARGUMENT, "need a log", |e| {
+        klog_clean(owner, klog_log { id: 0 }, &raw const options, null_mut(), e)
+    });
+
+    // A tick does it by itself, and so does a call over all logs.
+    for round in 0..2 {
+        for key in [b"k", b"l", b"k"] {
+            append(key, b"5");
+        }
+        ok(|e| klog_roll(c, null_mut(), e));
+        if round == 0 {
+            let mut ticked = init!(klog_tick_result);
+            ok(|e| klog_tick(owner, NOW + 1_000_000, 0, &raw mut ticked, e));
+        } else {
+            let mut all = init!(klog_clean_options);
+            all.min_dirty_ratio = 0.01;
+            let nobody = klog_log { id: 0 };
+            ok(|e| klog_clean(owner, nobody, &raw const all, &raw mut result, e));
+            assert_eq!(result.logs_cleaned, 1);
+        }
+        ok(|e| klog_clean_await(c, 7 + 3 * round, 0, none, e));
+    }
+    close(owner);
 }

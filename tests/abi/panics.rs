@@ -4,6 +4,7 @@ use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
 use klog::ffi::cancel::*;
+use klog::ffi::clean::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
@@ -102,6 +103,7 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut found = init!(klog_timestamp_offset);
     let mut read = init!(klog_read_result);
     let mut epoch = init!(klog_epoch_offset);
+    let mut cleaning = init!(klog_clean_progress);
     let mut metric = init!(klog_metric);
     let mut progress = init!(klog_open_progress);
     let mut events = klog_events { id: 0 };
@@ -165,6 +167,11 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_cancel_close" => klog_cancel_close(klog_cancel { id: 0 }),
         "klog_cancel_create" => klog_cancel_create(null_mut(), e),
         "klog_tick" => klog_tick(owner, -1, 0, null_mut(), e),
+        "klog_clean" => klog_clean(owner, klog_log { id: 0 }, null(), null_mut(), e),
+        "klog_clean_get_progress" => klog_clean_get_progress(t, &raw mut cleaning, e),
+        "klog_clean_pause" => klog_clean_pause(t, e),
+        "klog_clean_resume" => klog_clean_resume(t, e),
+        "klog_clean_await" => klog_clean_await(t, 0, 0, klog_cancel { id: 0 }, e),
         "klog_metric_describe" => klog_metric_describe(0, &raw mut metric, e),
         "klog_metrics_read" => {
             klog_metrics_read(owner, klog_log { id: 0 }, null_mut(), 0, null_mut(), e)

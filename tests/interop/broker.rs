@@ -7,7 +7,7 @@ use std::sync::Arc;
 use klog::format::codec::Codec;
 use klog::io::{Clock, SystemClock};
 use klog::log::{AppendOptions, Log, ProducerStamp, TxnMarker};
-use klog::manager::{Manager, Pass};
+use klog::manager::{CleanOptions, Manager, Pass, Roll};
 use klog::types::ProducerId;
 use tempfile::TempDir;
 
@@ -234,6 +234,7 @@ fn a_broker_serves_what_klog_appended_and_left_of_its_logs() {
         known.get_mut(name).unwrap().add(append(&log, 40));
         assert_eq!(log.info().latest_epoch, latest);
     }
+    let cleaned_end = clean_behind_broker(&manager, &dir, &known["latest-0"]);
     let paid = known.get_mut("paid-0").unwrap();
     let log_paid = log(&manager, "paid-0");
     paid.add(transact(&log_paid, 5000, true, 7));
@@ -261,6 +262,7 @@ fn a_broker_serves_what_klog_appended_and_left_of_its_logs() {
         let seen = broker.produce(name, "lz4", "idempotent", 0, 20);
         known.get_mut(name).unwrap().add(seen);
     }
+    clean_behind_klog(&mut broker, cleaned_end, known.get_mut("latest-0").unwrap());
     let paid = known.get_mut("paid-0").unwrap();
     paid.add(broker.transact("paid-0", "till", "commit", 90, 20));
     for name in ["plain-0", "paid-0"] {
@@ -279,6 +281,38 @@ fn a_broker_serves_what_klog_appended_and_left_of_its_logs() {
     known["latest-0"].ensure_cleaned(&read(&log(&manager, "latest-0")));
     manager.close().unwrap();
     ensure_same_dump(&dir);
+}
+
+/// klog's cleaner goes on from the broker's checkpoint; how far it came.
+fn clean_behind_broker(manager: &Manager, dir: &Path, known: &Known) -> i64 {
+    let by_broker = cleaned_upto(dir, "latest 0");
+    let latest = log(manager, "latest-0");
+    let options = CleanOptions {
+        roll: Roll::First,
+        ..CleanOptions::default()
+    };
+    let cleaned = manager.clean(&latest, &options).unwrap().unwrap();
+    let new_records = (cleaned.end.0 - by_broker).cast_unsigned();
+    assert!(by_broker >= 100 && cleaned.stats.mapped_records <= new_records + 100);
+    assert_eq!(cleaned_upto(dir, "latest 0"), cleaned.end.0);
+    known.ensure_cleaned(&read(&latest));
+    cleaned.end.0
+}
+
+/// The broker's cleaner goes on from klog's checkpoint.
+fn clean_behind_klog(broker: &mut Broker, by_klog: i64, known: &mut Known) {
+    for first in [20, 70, 120] {
+        known.add(broker.produce("latest-0", "none", "idempotent", first, 50));
+    }
+    broker.wait_until_cleaned("latest-0", by_klog + 1);
+    known.ensure_cleaned(&broker.consume("latest-0", Wants::Committed));
+}
+
+/// The first dirty offset that is stored for a log.
+fn cleaned_upto(dir: &Path, partition: &str) -> i64 {
+    let stored = std::fs::read_to_string(dir.join("cleaner-offset-checkpoint")).unwrap();
+    let line = stored.lines().find_map(|line| line.strip_prefix(partition));
+    line.unwrap().trim().parse().unwrap()
 }
 
 const KILL_TEST: &str = "broker::what_a_broker_or_klog_acknowledged_is_read_after_each_was_killed";

@@ -188,6 +188,28 @@ impl KafkaLog {
         referee().call(&["delete_records", &self.id, &to.to_string()])
     }
 
+    /// No log: stands in for one that was closed.
+    pub(crate) fn none() -> Self {
+        Self { id: String::new() }
+    }
+
+    /// Forgets the producers that have expired; how many are left.
+    pub(crate) fn expire(&self) -> i64 {
+        number_of(&self.ask("expire", &[]), "producers")
+    }
+
+    /// One pass of the cleaner; the answer, or the text of the error.
+    pub(crate) fn clean(
+        &self,
+        checkpoint: Option<i64>,
+        map_bytes: i64,
+        load_factor: f64,
+    ) -> Result<String, String> {
+        let checkpoint = checkpoint.map_or("-".to_owned(), |offset| offset.to_string());
+        let (map_bytes, load_factor) = (map_bytes.to_string(), load_factor.to_string());
+        referee().call(&["clean", &self.id, &checkpoint, &map_bytes, &load_factor])
+    }
+
     /// Moves the high watermark; what it became.
     pub(crate) fn set_high_watermark(&self, to: i64) -> i64 {
         number_of(&self.ask("hw", &[&to.to_string()]), "hw")

@@ -23,6 +23,7 @@ mod adoption;
 mod appends;
 mod broker;
 mod clean_close;
+mod cleaner;
 mod damaged;
 mod differential;
 mod dump_tool;

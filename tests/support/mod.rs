@@ -16,6 +16,7 @@
 pub(crate) mod broker;
 pub(crate) mod canonical;
 pub(crate) mod child;
+pub(crate) mod cleaned;
 pub(crate) mod command;
 pub(crate) mod engine;
 pub(crate) mod fixture;

@@ -62,6 +62,21 @@ pub(crate) enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Compact each log whose configuration was given and that is dirty enough, and close the directory in order.
+    ///
+    /// Prints a line for each pass. A log that is named is cleaned whatever share of it is dirty; its configuration must have
+    /// compact in cleanup.policy.
+    Clean {
+        /// Where and how.
+        #[command(flatten)]
+        dir: DirArgs,
+        /// Only this log, in one pass.
+        #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+        partition: Option<TopicPartition>,
+        /// How it is cleaned.
+        #[command(flatten)]
+        clean: CleanArgs,
+    },
     /// Hand a log that klog wrote in a directory of its own to a broker, which is stopped and has its topic.
     ///
     /// The broker's log of that partition must be empty; a copy takes its place, under the broker's topic id and the
@@ -79,6 +94,32 @@ pub(crate) enum Command {
     },
     /// Load every log for real, as a broker does after a crash, and close the directory in order.
     Recover(DirArgs),
+}
+
+/// How logs are cleaned.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CleanArgs {
+    /// Where the dirty part of the log begins; where its checkpoint says without it.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "partition",
+        allow_negative_numbers = true
+    )]
+    pub(crate) first_dirty_offset: Option<i64>,
+    /// What time it is, in ms since 1970; the machine's clock without it.
+    #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) now_ms: Option<i64>,
+    /// Memory of the map from key to last offset, 24 bytes a key and some; a cleaner thread's share of
+    /// log.cleaner.dedupe.buffer.size without it.
+    #[arg(long, value_name = "N")]
+    pub(crate) map_bytes: Option<u64>,
+    /// Begin a new active segment first: the active one is never cleaned.
+    #[arg(long, requires = "partition")]
+    pub(crate) roll: bool,
+    /// Only say what a pass would do. Changes nothing; the directory may be a live broker's.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// A directory and how it is read.

@@ -5,6 +5,7 @@
 
 mod adopt;
 mod args;
+mod clean;
 mod config_args;
 mod progress;
 mod retain;
@@ -65,6 +66,11 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
             now_ms,
             dry_run,
         } => retain::retain(dir, partition.as_ref(), *now_ms, *dry_run),
+        Command::Clean {
+            dir,
+            partition,
+            clean,
+        } => clean::clean(dir, partition.as_ref(), clean),
         Command::Adopt {
             source,
             broker,

@@ -82,9 +82,18 @@ pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes
                     range.first, range.end
                 ),
             );
+            // Nothing of a segment with the base of a new one stays, though that may be empty and cover no offset.
+            let has_new = |old: &SegmentFile| {
+                old.kind != SegmentFileKind::Snapshot
+                    && files.contains(&SegmentFile {
+                        kind: SegmentFileKind::Log,
+                        state: FileState::Swap,
+                        ..*old
+                    })
+            };
             let old = files
                 .iter()
-                .filter(|f| f.state == FileState::Live && is_replaced(f, range));
+                .filter(|f| f.state == FileState::Live && (is_replaced(f, range) || has_new(f)));
             changed |= remove_all(&**fs, dir, old)?;
         }
     }

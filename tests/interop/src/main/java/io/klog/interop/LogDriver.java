@@ -270,6 +270,18 @@ final class LogDriver {
         return "raised=" + Text.flag(raised) + " start=" + log.logStartOffset() + "\n";
     }
 
+    /** One pass of the cleaner at the log's clock; answers what was chosen and, if there was anything to clean, done. */
+    String clean(Arguments arguments) throws Exception {
+        Driven driven = driven(arguments.text("ID"));
+        String checkpoint = arguments.text("CHECKPOINT");
+        int mapBytes = arguments.int32("MAP_BYTES");
+        double loadFactor = Double.parseDouble(arguments.text("LOAD_FACTOR"));
+        arguments.end();
+        Optional<Long> stored = checkpoint.equals("-") ? Optional.empty()
+            : Optional.of(Arguments.number("CHECKPOINT", checkpoint));
+        return CleanerRun.run(driven.log(), driven.time(), new CleanerRun.Plan(stored, mapBytes, loadFactor));
+    }
+
     /** Forgets the producers that have expired by now. */
     String expire(Arguments arguments) {
         Driven driven = driven(arguments.text("ID"));
@@ -393,6 +405,7 @@ final class LogDriver {
             new Command("truncate", "ID N", this::truncate),
             new Command("truncate_fully", "ID N [START]", this::truncateFully),
             new Command("retain", "ID", this::retain),
+            new Command("clean", "ID CHECKPOINT|- MAP_BYTES LOAD_FACTOR", this::clean),
             new Command("info", "ID", this::info),
             new Command("state", "ID", this::state),
             new Command("text", "ID", this::text),
