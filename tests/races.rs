@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use klog::ErrorKind;
 use klog::log::{AppendOptions, CursorOptions, Isolation, WriteDurability};
-use klog::manager::{CreateOptions, Pass, Task};
+use klog::manager::{CleanOptions, CreateOptions, Pass, Task};
 use klog::types::{Offset, TopicPartition};
 
 use support::engine::{Home, NOW, builder, rec, t0};
@@ -207,5 +207,46 @@ fn hc43_b_readers_of_a_log_that_rolls_and_is_cut_see_only_what_was_written() {
         log.segments().len()
     );
     assert!(cuts > 20 && read > 500 && manager.dirs()[0].failure.is_none());
+    manager.close().unwrap();
+}
+
+/// (c): what a cursor has lent of a segment stays when the cleaner replaces it; its files go, and the space comes back.
+#[test]
+fn hc43_c_what_was_lent_of_a_segment_stays_when_it_is_replaced() {
+    let home = Home::new()
+        .set("cleanup.policy", "compact")
+        .set("file.delete.delay.ms", 0);
+    let manager = home.open();
+    let log = t0(&manager);
+    let value = "v".repeat(2000);
+    for n in 0..200 {
+        let record = rec(NOW, &format!("k{}", n % 4), &format!("{n} {value}"));
+        log.append(&mut builder(&[record]), &AppendOptions::default())
+            .unwrap();
+    }
+    log.roll().unwrap();
+    let before: u64 = home.sizes(".log").iter().map(|(_, bytes)| bytes).sum();
+    let mut cursor = log.cursor(Offset::ZERO, CursorOptions::default());
+    let lent = cursor.next_records(100).unwrap();
+    let seen: Vec<Vec<u8>> = lent.iter().map(|r| r.value.unwrap().to_vec()).collect();
+    let cleaned = manager.clean(&log, &CleanOptions::default()).unwrap();
+    assert_eq!(cleaned.unwrap().stats.kept_records(), 4);
+    manager.run(Task::DeleteFiles).unwrap();
+    assert_eq!(home.retired_files(), [""; 0]);
+    let now: Vec<Vec<u8>> = lent.iter().map(|r| r.value.unwrap().to_vec()).collect();
+    assert_eq!(now, seen);
+    let after: u64 = home.sizes(".log").iter().map(|(_, bytes)| bytes).sum();
+    assert!(after * 20 < before, "{after} of {before} bytes are left");
+    // It goes on, with what it has read already and then with what there is now.
+    let mut rest = Vec::new();
+    loop {
+        let records = cursor.next_records(1000).unwrap();
+        if records.is_empty() {
+            break;
+        }
+        rest.extend(records.iter().map(|r| r.offset.0));
+    }
+    assert!(rest.is_sorted() && rest[0] >= 100);
+    assert_eq!(rest[rest.len() - 4..], [196, 197, 198, 199]);
     manager.close().unwrap();
 }

@@ -14,6 +14,7 @@ use crate::cleaner::stats::{Cleaned, Stats};
 use crate::cleaner::throttle::Throttle;
 use crate::cleaner::watch::CancelCheck;
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::Stopwatch;
 use crate::log::{EventKind, Log};
 use crate::types::{MAX_RELATIVE_OFFSET, Offset, TopicPartition};
 
@@ -133,6 +134,7 @@ impl Manager {
     ) -> Result<Option<CleanedLog>> {
         self.check_cleans(options)?;
         let mut found = Vec::new();
+        let mut max_dirty_ratio: f64 = 0.0;
         for log in self.logs() {
             let config = log.config();
             if !config.cleanup_policy.compact
@@ -148,6 +150,7 @@ impl Manager {
                     let min_ratio = options
                         .min_dirty_ratio
                         .unwrap_or(config.min_cleanable_dirty_ratio);
+                    max_dirty_ratio = max_dirty_ratio.max(examined.cleanable.ratio());
                     if examined.cleanable.is_candidate(min_ratio) {
                         found.push((log, examined));
                     }
@@ -162,6 +165,9 @@ impl Manager {
                 }
             }
         }
+        self.cleaning
+            .last_runs
+            .note_choice(max_dirty_ratio, self.clock.now());
         loop {
             let cleanables: Vec<_> = found.iter().map(|(_, e)| e.cleanable).collect();
             let Some(at) = filthiest(&cleanables) else {
@@ -240,18 +246,26 @@ impl Manager {
                 Purpose::Clean
             },
         };
+        let shared_throttle = self.cleaning.throttle();
         let watch = Arc::clone(&work.watch);
         let surroundings = Surroundings {
             watch: &watch,
-            throttle: own_throttle.as_ref().or(self.cleaning.throttle()),
+            throttle: own_throttle.as_ref().or(shared_throttle.as_deref()),
             cancel: options.cancel,
         };
         let waited = |throttle: Option<&Throttle>| throttle.map_or(0, |t| t.waited().as_millis());
         let waited_before = waited(surroundings.throttle);
+        let stopwatch = Stopwatch::start();
         let mut outcome = pass::clean(log, examined, &pass_options, surroundings);
         if let Ok(cleaned) = &mut outcome {
             let waited = waited(surroundings.throttle) - waited_before;
             cleaned.stats.throttled_ms = u64::try_from(waited).unwrap_or(u64::MAX);
+            if !options.is_dry() {
+                let elapsed_ns = stopwatch.elapsed_ns();
+                self.cleaning
+                    .last_runs
+                    .note_pass(elapsed_ns, examined, &cleaned.stats);
+            }
         }
         let outcome = outcome.map_err(|e| match self.dir_of(log) {
             Some(dir) => dir.health.judge(e),

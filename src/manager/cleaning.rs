@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use parking_lot::{Condvar, Mutex};
 
 use super::Manager;
+use super::cleaner_gauges::LastRuns;
 use crate::cleaner::state::{Ended, States};
 use crate::cleaner::throttle::Throttle;
 use crate::cleaner::watch::{Progress, Watch};
@@ -32,19 +34,26 @@ pub(super) struct Cleaning {
     /// Held while a file of cleaner offsets is read, changed and written.
     pub(super) files: Mutex<()>,
     /// `log.cleaner.io.max.bytes.per.second`, for all passes together.
-    throttle: Option<Throttle>,
+    throttle: ArcSwapOption<Throttle>,
+    /// What the metrics show.
+    pub(super) last_runs: LastRuns,
 }
 
 impl Cleaning {
     pub(super) fn new(broker: &BrokerConfig, clock: &Arc<dyn Clock>) -> Self {
-        Self {
-            throttle: Throttle::new(broker.cleaner.io_max_bytes_per_second, clock),
-            ..Self::default()
-        }
+        let cleaning = Self::default();
+        cleaning.set_rate(broker, clock);
+        cleaning
     }
 
-    pub(super) fn throttle(&self) -> Option<&Throttle> {
-        self.throttle.as_ref()
+    /// Passes go by this rate from now on; those that run keep theirs.
+    pub(super) fn set_rate(&self, broker: &BrokerConfig, clock: &Arc<dyn Clock>) {
+        let throttle = Throttle::new(broker.cleaner.io_max_bytes_per_second, clock);
+        self.throttle.store(throttle.map(Arc::new));
+    }
+
+    pub(super) fn throttle(&self) -> Option<Arc<Throttle>> {
+        self.throttle.load_full()
     }
 
     /// Until something changed, or a tenth of a second.
@@ -208,7 +217,9 @@ impl Manager {
             }
             Some(e) if e.is_io() || is_passing(e.kind()) => {}
             Some(e) => {
-                marked.insert(partition.clone(), e.clone());
+                if marked.insert(partition.clone(), e.clone()).is_none() {
+                    self.tell_given_up(partition, e);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@
 mod adopt;
 mod checkpoints;
 mod clean;
+mod cleaner_gauges;
 mod cleaner_offsets;
 mod cleaning;
 mod close;
@@ -54,6 +55,7 @@ use crate::types::TopicPartition;
 
 pub use adopt::Adopted;
 pub use clean::{CleanOptions, CleanedLog, Roll, total};
+pub use cleaner_gauges::{CleanerGauges, Uncleanable};
 use cleaning::Cleaning;
 pub use create::CreateOptions;
 use delete::Deletions;

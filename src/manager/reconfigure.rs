@@ -21,6 +21,7 @@ impl Manager {
         let after = Arc::new(before.with_changes(changes)?);
         after.broker.check_dirs(&self.given_dirs)?;
         self.config.store(Arc::clone(&after));
+        self.cleaning.set_rate(&after.broker, &self.clock);
         for log in self.current_and_future() {
             log.set_config(Arc::clone(after.log_config(&log.partition().topic)));
             if after.broker.producer_id_expiration_ms != before.broker.producer_id_expiration_ms {

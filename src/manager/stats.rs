@@ -171,6 +171,19 @@ impl Manager {
         });
     }
 
+    /// Tells that the cleaner gave a log up.
+    pub(super) fn tell_given_up(&self, partition: &TopicPartition, error: &Error) {
+        let monitor = &self.stats.monitor;
+        let kind = EventKind::TaskFailed;
+        monitor.events().publish(kind, || Event {
+            partition: Some(partition.clone()),
+            text: format!(
+                "the cleaner leaves {partition} alone until it is asked for by name: {error}"
+            ),
+            ..Event::new(kind, monitor.now()).with_error(error)
+        });
+    }
+
     /// Tells that a task failed.
     pub(super) fn tell_failed(&self, task: Task, error: &Error) {
         let monitor = &self.stats.monitor;

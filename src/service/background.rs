@@ -14,12 +14,12 @@ use crate::manager::Manager;
 /// The longest that the thread sleeps: the clock may be set, and keys may change.
 const LONGEST_WAIT_MS: i64 = 1000;
 
-/// A thread that runs a manager's tasks when they are due, and `log.cleaner.threads` that clean its logs. They end when this
-/// is dropped, after the task that runs; a pass of the cleaner ends early.
+/// A thread that runs a manager's tasks when they are due, and `log.cleaner.threads` that clean its logs, more or fewer when
+/// that changes. They end when this is dropped, after the task that runs; a pass of the cleaner ends early.
 #[derive(Debug)]
 pub struct Background {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ struct Shared {
     /// The failure of the last tick that failed.
     failure: Mutex<Option<Error>>,
     has_panicked: Arc<AtomicBool>,
+    /// The threads that clean, by number.
+    cleaners: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Background {
@@ -40,40 +42,18 @@ impl Background {
             ..Shared::default()
         });
         let mut started = Self {
-            shared,
-            threads: Vec::new(),
+            shared: Arc::clone(&shared),
+            thread: None,
         };
-        let cleaner = &manager.config().broker.cleaner;
-        let cleaners = if cleaner.enable { cleaner.threads } else { 0 };
-        if cleaners > 0 {
+        if manager.config().broker.cleaner.enable {
             manager.clean_in_threads();
+            shared.adjust_cleaners(manager)?;
         }
-        started.spawn("klog-background", manager, run)?;
-        for n in 0..cleaners {
-            started.spawn(&format!("klog-cleaner-{n}"), manager, clean)?;
-        }
+        let weak = Arc::downgrade(manager);
+        started.thread = Some(spawn("klog-background".to_owned(), move || {
+            run(&weak, &shared);
+        })?);
         Ok(started)
-    }
-
-    fn spawn(
-        &mut self,
-        name: &str,
-        manager: &Arc<Manager>,
-        work: fn(&Weak<Manager>, &Shared),
-    ) -> Result<()> {
-        let shared = Arc::clone(&self.shared);
-        let manager = Arc::downgrade(manager);
-        let thread = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || work(&manager, &shared))
-            .map_err(|e| {
-                Error::new(
-                    ErrorKind::Limit,
-                    format!("cannot start the thread {name} for work in the background: {e}"),
-                )
-            })?;
-        self.threads.push(thread);
-        Ok(())
     }
 
     /// What the last task that failed met. A task is tried again in its time; a directory that a failure took offline says so
@@ -82,19 +62,60 @@ impl Background {
     pub fn last_failure(&self) -> Option<Error> {
         self.shared.failure.lock().clone()
     }
+
+    /// How many threads clean now.
+    #[must_use]
+    pub fn cleaner_threads(&self) -> usize {
+        let cleaners = self.shared.cleaners.lock();
+        cleaners.iter().filter(|c| !c.is_finished()).count()
+    }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         *self.shared.is_stopped.lock() = true;
         self.shared.wake.notify_all();
-        for thread in self.threads.drain(..) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        for thread in self.shared.cleaners.lock().drain(..) {
             let _ = thread.join();
         }
     }
 }
 
+fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let failed = format!("cannot start the thread {name} for work in the background");
+    std::thread::Builder::new()
+        .name(name)
+        .spawn(work)
+        .map_err(|e| Error::new(ErrorKind::Limit, format!("{failed}: {e}")))
+}
+
 impl Shared {
+    /// Lets as many threads clean as the configuration says. One that is too many ends after its pass; one that ended by a
+    /// defect is not replaced.
+    fn adjust_cleaners(self: &Arc<Self>, manager: &Arc<Manager>) -> Result<()> {
+        let cleaner = &manager.config().broker.cleaner;
+        if !cleaner.enable || self.has_panicked.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let mut cleaners = self.cleaners.lock();
+        // Those with the highest numbers end first.
+        while cleaners.last().is_some_and(JoinHandle::is_finished) {
+            if let Some(ended) = cleaners.pop() {
+                let _ = ended.join();
+            }
+        }
+        for number in cleaners.len()..cleaner.threads as usize {
+            let (weak, shared) = (Arc::downgrade(manager), Arc::clone(self));
+            cleaners.push(spawn(format!("klog-cleaner-{number}"), move || {
+                clean(&weak, &shared, number);
+            })?);
+        }
+        Ok(())
+    }
+
     /// Waits, unless it is all over. Whether it is.
     fn is_over_after(&self, wait_ms: u64) -> bool {
         let mut is_stopped = self.is_stopped.lock();
@@ -119,7 +140,7 @@ impl Shared {
 }
 
 /// A thread of the cleaner: turn after turn, with a pause when there is nothing to clean.
-fn clean(manager: &Weak<Manager>, shared: &Shared) {
+fn clean(manager: &Weak<Manager>, shared: &Shared, number: usize) {
     let cancel = || {
         if *shared.is_stopped.lock() {
             return Err(Error::new(
@@ -134,10 +155,16 @@ fn clean(manager: &Weak<Manager>, shared: &Shared) {
             let Some(manager) = manager.upgrade() else {
                 return;
             };
+            if number >= manager.config().broker.cleaner.threads as usize {
+                return;
+            }
             let turn = catch_unwind(AssertUnwindSafe(|| manager.clean_turn(Some(&cancel))));
             let backoff_ms = manager.config().broker.cleaner.backoff_ms;
             match turn {
-                Err(_) => return shared.note_panic(),
+                Err(_) => {
+                    manager.note_dead_cleaner();
+                    return shared.note_panic();
+                }
                 Ok(Ok(true)) => 0,
                 Ok(Ok(false)) => backoff_ms,
                 Ok(Err(e)) if e.kind() == ErrorKind::Closed => return,
@@ -153,12 +180,15 @@ fn clean(manager: &Weak<Manager>, shared: &Shared) {
     }
 }
 
-fn run(manager: &Weak<Manager>, shared: &Shared) {
+fn run(manager: &Weak<Manager>, shared: &Arc<Shared>) {
     loop {
         let wait_ms = {
             let Some(manager) = manager.upgrade() else {
                 return;
             };
+            if let Err(e) = shared.adjust_cleaners(&manager) {
+                shared.fail(e);
+            }
             let Ok(ticked) = catch_unwind(AssertUnwindSafe(|| manager.tick())) else {
                 return shared.note_panic();
             };

@@ -1,6 +1,7 @@
 //! hard-cases.md HC1-HC10, and other cases of their kinds.
 
 use klog::error::ErrorKind;
+use klog::format::batch::BatchHeader;
 use klog::format::builder::BatchOptions;
 use klog::format::codec::{Codec, Compressor};
 use klog::format::legacy::{OldMessage, write_message, write_wrapper};
@@ -241,6 +242,87 @@ fn hc6_and_d82_the_last_old_message_below_the_high_watermark_becomes_an_empty_ba
         assert_eq!(bench.pass(NOW).end.0, 2);
         let ts = if magic == 0 { "@-1" } else { "" };
         assert_eq!(bench.shape(), format!("{{0: [0..0| 0=a:1{ts}] n0 [1..1]}}"));
+    }
+}
+
+/// Messages of an old format become batches of the new one: where a batch begins, what it is packed with, what it has no
+/// value for.
+#[test]
+fn hc7_messages_of_old_formats_become_batches_by_their_own_rules() {
+    let message = |offset, key, value| OldMessage {
+        offset: Offset(offset),
+        timestamp: TimestampMs(1_000_000),
+        key,
+        value,
+    };
+    let (a, b, c): (&[u8], &[u8], &[u8]) = (b"a", b"b", b"c");
+    let first = [
+        message(0, Some(a), Some(b"1".as_slice())),
+        message(1, Some(b), Some(b"2")),
+        message(2, None, Some(b"3")),
+    ];
+    let second = [
+        message(3, Some(a), Some(b"4".as_slice())),
+        message(4, Some(c), None),
+    ];
+    for magic in [0, 1] {
+        let ts = if magic == 0 { "@-1" } else { "" };
+        let mut plain = Vec::new();
+        for old in first.iter().chain(&second) {
+            write_message(&mut plain, magic, 0, old);
+        }
+        let mut packed = Vec::new();
+        for group in [&first[..], &second] {
+            let mut inner = Vec::new();
+            for (i, old) in group.iter().enumerate() {
+                // Magic 1 counts from the wrapper.
+                let offset = if magic == 0 { old.offset.0 } else { i as i64 };
+                write_message(&mut inner, magic, 0, &message(offset, old.key, old.value));
+            }
+            let last = group[group.len() - 1].offset.0;
+            let outer = message(last, None, None);
+            let gzip = Codec::Gzip;
+            write_wrapper(
+                &mut packed,
+                magic,
+                0,
+                gzip,
+                &outer,
+                &inner,
+                &mut Compressor::new(),
+            )
+            .unwrap();
+        }
+        for (bytes, kept) in [
+            (
+                plain,
+                [(1, 1, false), (3, 3, false), (4, 4, true)].as_slice(),
+            ),
+            (packed, [(1, 1, false), (3, 4, true)].as_slice()),
+        ] {
+            let is_packed = kept.len() == 2;
+            let mut bench = Bench::new();
+            bench.raw(&bytes);
+            bench.plain("z:1");
+            bench.roll();
+            assert_eq!(bench.pass(NOW).stats.kept_records(), 4, "magic {magic}");
+            let (_, stored) = read(&bench.log, 0, 1 << 20).unwrap();
+            let mut at = 0;
+            for &(base, last, has_horizon) in kept {
+                let header = BatchHeader::parse(&stored[at..]).unwrap();
+                assert!(header.is_v2(), "magic {magic}");
+                assert_eq!((header.base_offset.0, header.last_offset.0), (base, last));
+                let attributes = header.attributes;
+                assert_eq!(attributes.has_delete_horizon(), has_horizon, "{base}");
+                let codec = if is_packed { Codec::Gzip } else { Codec::None };
+                assert_eq!(attributes.codec().unwrap(), codec);
+                assert_eq!((header.leader_epoch.0, header.producer_id.0), (-1, -1));
+                at += header.size_bytes as usize;
+            }
+            let shape = bench.shape();
+            assert!(shape.contains(&format!("1=b:2{ts}")), "{shape}");
+            assert!(shape.contains(&format!("3=a:4{ts}")), "{shape}");
+        }
     }
 }
 

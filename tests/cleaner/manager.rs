@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use klog::cleaner::filter::Fate;
+use klog::config::ConfigSet;
 use klog::error::ErrorKind;
-use klog::log::{CursorOptions, Log};
+use klog::log::{CursorOptions, EventKind, Log};
 use klog::manager::{CleanOptions, Manager, ManagerOptions, Pass, Roll, Task};
-use klog::service::Background;
+use klog::service::{Background, EventOptions, EventStream, metrics};
 use klog::types::{Offset, TimestampMs};
 
 use crate::support::engine::{Home, NOW, append, fill, log, rec, segments, t0};
@@ -414,6 +415,86 @@ fn a_tick_cleans_and_threads_do_too() {
     home.clock.set(TimestampMs(NOW + 1_000_000));
     assert!(!manager.tick().unwrap().tasks.contains(&Task::Cleaner));
     drop(background);
+    manager.close().unwrap();
+}
+
+/// Waits for threads of the background.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let started = std::time::Instant::now();
+    while !is_so() {
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(30),
+            "{what}"
+        );
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn cleaner_md_3_13_threads_come_and_go_with_the_configuration() {
+    let home = home().set_broker("log.cleaner.backoff.ms", 1);
+    let manager = Arc::new(home.open());
+    let background = Background::start(&manager, Arc::new(AtomicBool::new(false))).unwrap();
+    assert_eq!(background.cleaner_threads(), 1);
+    for threads in [2, 4, 2, 1] {
+        let mut changes = ConfigSet::broker();
+        changes
+            .set("log.cleaner.threads", &threads.to_string())
+            .unwrap();
+        manager.set_config(&changes).unwrap();
+        until("threads", || background.cleaner_threads() == threads);
+    }
+    let mut too_many = ConfigSet::broker();
+    too_many.set("log.cleaner.threads", "3").unwrap();
+    assert!(manager.set_config(&too_many).is_err());
+    drop(background);
+    manager.close().unwrap();
+}
+
+#[test]
+fn cleaner_md_11_4_what_the_cleaner_shows_of_itself() {
+    let home = home().set("min.cleanable.dirty.ratio", 0.01);
+    let manager = home.open();
+    let nothing = manager.cleaner_gauges();
+    assert_eq!(nothing.time_since_last_run_ms, 0);
+    assert_eq!((nothing.recopy_percent, nothing.max_dirty_percent), (0, 0));
+    let log = filled(&manager);
+    for n in 0..9 {
+        append(&log, &[rec(NOW, &format!("k{n}"), "new")]);
+    }
+    log.roll().unwrap();
+    assert!(manager.clean_turn(None).unwrap());
+    home.clock.advance(1234);
+    let gauges = manager.cleaner_gauges();
+    assert_eq!(gauges.max_dirty_percent, 100);
+    assert_eq!(gauges.time_since_last_run_ms, 1234);
+    assert!((1..100).contains(&gauges.recopy_percent), "{gauges:?}");
+    assert_eq!(gauges.dirs.len(), 1);
+    assert_eq!((gauges.dirs[0].partitions, gauges.dirs[0].bytes), (0, 0));
+
+    // A log that is given up is counted, and told as an event and as metrics.
+    let stream = EventStream::open(&manager, EventOptions::default()).unwrap();
+    append(&log, &[rec(NOW, "k0", "newer")]);
+    log.roll().unwrap();
+    let (base, _) = *home
+        .sizes(".log")
+        .iter()
+        .rev()
+        .find(|(_, bytes)| *bytes > 0)
+        .unwrap();
+    home.flip(&format!("{base}.log"), 65);
+    assert!(!manager.clean_turn(None).unwrap());
+    let given_up = manager.cleaner_gauges().dirs[0].clone();
+    assert_eq!(given_up.partitions, 1);
+    assert!(given_up.bytes > 0);
+    let text = metrics::text(&manager).unwrap();
+    assert!(text.contains("uncleanable"), "{text}");
+    let told = stream.poll(100, Some(std::time::Duration::ZERO)).unwrap();
+    assert!(
+        told.iter()
+            .any(|e| e.kind == EventKind::TaskFailed && e.text.contains("t-0")),
+        "{told:?}"
+    );
     manager.close().unwrap();
 }
 

@@ -4,7 +4,6 @@
 //! Kafka's meters are counters here: their rates are for who reads them twice to work out. Nothing here costs an append or a
 //! read more than an addition to a number of its own log.
 
-mod cleaner;
 mod table;
 mod text;
 
@@ -13,9 +12,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{FlushStats, Log, LogCounts};
-use crate::manager::{DirStats, Manager, Snapshot};
+use crate::manager::{CleanerGauges, DirStats, Manager, Snapshot, Uncleanable};
 
-use cleaner::{CleanerStats, DirtyStats};
 pub use table::METRICS;
 
 /// What kind of value it is.
@@ -60,9 +58,9 @@ enum Source {
     /// One of all flushes.
     Flush(fn(&FlushStats) -> u64),
     /// One of the cleaner.
-    Cleaner(fn(&CleanerStats) -> u64),
+    Cleaner(fn(&CleanerGauges) -> u64),
     /// One of the cleaner for each directory: label `logDirectory`.
-    DirtyDir(fn(&DirtyStats) -> u64),
+    DirtyDir(fn(&Uncleanable) -> u64),
 }
 
 /// What the values of all logs are together.
@@ -119,14 +117,14 @@ impl Metric {
 /// Everything that the values are taken from, at one moment.
 struct View {
     stats: Snapshot,
-    cleaner: CleanerStats,
+    cleaner: CleanerGauges,
 }
 
 impl View {
     fn new(manager: &Manager) -> Result<Self> {
         Ok(Self {
             stats: manager.stats()?,
-            cleaner: CleanerStats::of(manager),
+            cleaner: manager.cleaner_gauges(),
         })
     }
 }

@@ -165,14 +165,14 @@ pub static METRICS: &[Metric] = &[
         c"kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count",
         Gauge,
         NONE,
-        Source::DirtyDir(|dir| dir.uncleanable_partitions),
+        Source::DirtyDir(|dir| dir.partitions),
         c"Logs that the cleaner has given up.",
     ),
     row(
         c"kafka.log:type=LogCleanerManager,name=uncleanable-bytes",
         Gauge,
         BYTES,
-        Source::DirtyDir(|dir| dir.uncleanable_bytes),
+        Source::DirtyDir(|dir| dir.bytes),
         c"Bytes to be cleaned of logs that the cleaner has given up.",
     ),
     row(
