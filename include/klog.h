@@ -1114,7 +1114,7 @@ typedef struct {
      */
     int64_t recovery_point;
     /**
-     * -1: nothing is cleaned yet.
+     * Where the dirty part of the log begins, as far as compaction came; -1 if it never came, or another process owns it.
      */
     int64_t first_dirty_offset;
     /**

@@ -51,9 +51,14 @@ pub struct PassOptions {
     pub load_factor: f64,
     /// The largest segment that is written. A file has no more than 2147483647 bytes; tests set less.
     pub segment_bytes_max: u64,
+    /// How much is read at a time, unless one batch is larger.
+    pub read_bytes: usize,
     /// Whether it is for real.
     pub purpose: Purpose,
 }
+
+/// Less than this at a time makes a pass slow.
+pub const READ_BYTES_MIN: usize = 1 << 20;
 
 impl PassOptions {
     /// For real, with a map of so many bytes of which nine tenths are used.
@@ -64,6 +69,7 @@ impl PassOptions {
             map_bytes,
             load_factor: 0.9,
             segment_bytes_max: u64::from(MAX_RELATIVE_OFFSET),
+            read_bytes: READ_BYTES_MIN,
             purpose: Purpose::Clean,
         }
     }
@@ -278,7 +284,7 @@ impl Pass<'_> {
         let entry = segment.with_indexes(|indexes| indexes.floor_offset(start))?;
         let position = entry.map_or(0, |entry| u64::from(entry.position));
         let upper = self.upper_of(segment);
-        let mut source = Source::new(segment, position, upper);
+        let mut source = Source::new(segment, position, upper, self.options.read_bytes);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source
@@ -365,7 +371,7 @@ impl Pass<'_> {
         let now = self.options.now;
         let new_horizon = filter::new_horizon(now, self.config.delete_retention_ms);
         let upper = self.upper_of(segment);
-        let mut source = Source::new(segment, 0, upper);
+        let mut source = Source::new(segment, 0, upper, self.options.read_bytes);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source

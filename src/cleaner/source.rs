@@ -36,11 +36,20 @@ impl SourceName {
 }
 
 impl Source {
-    pub(super) fn new(segment: &Arc<Segment>, position: u64, upper: Offset) -> Self {
+    pub(super) fn new(
+        segment: &Arc<Segment>,
+        position: u64,
+        upper: Offset,
+        read_bytes: usize,
+    ) -> Self {
         Self {
             expected: segment.base_offset(),
             upper,
-            scan: BatchScan::new(Arc::clone(segment.file()), position..segment.size_bytes()),
+            scan: BatchScan::reading(
+                Arc::clone(segment.file()),
+                position..segment.size_bytes(),
+                read_bytes,
+            ),
             name: SourceName(segment.path(SegmentFileKind::Log)),
         }
     }

@@ -216,7 +216,11 @@ pub extern "C" fn klog_log_get_info(
                     last_stable_offset: info.last_stable_offset.0,
                     log_end_offset: info.log_end_offset.0,
                     recovery_point: info.recovery_point.0,
-                    first_dirty_offset: -1,
+                    first_dirty_offset: open
+                        .manager
+                        .upgrade()
+                        .and_then(|manager| manager.first_dirty_offset(&open.log))
+                        .map_or(-1, |offset| offset.0),
                     segments: info.segments as u64,
                     bytes: info.bytes,
                     producers: info.producers as u64,

@@ -233,7 +233,7 @@ pub struct klog_log_info {
     pub log_end_offset: i64,
     /// Below this everything was flushed.
     pub recovery_point: i64,
-    /// -1: nothing is cleaned yet.
+    /// Where the dirty part of the log begins, as far as compaction came; -1 if it never came, or another process owns it.
     pub first_dirty_offset: i64,
     /// How many segments.
     pub segments: u64,

@@ -9,7 +9,7 @@ use super::dirs::LogDir;
 use super::{Manager, Pass};
 use crate::cleaner::choose::filthiest;
 use crate::cleaner::examine::{Active, Examined, examine};
-use crate::cleaner::pass::{self, PassOptions, Purpose, Surroundings};
+use crate::cleaner::pass::{self, PassOptions, Purpose, READ_BYTES_MIN, Surroundings};
 use crate::cleaner::stats::{Cleaned, Stats};
 use crate::cleaner::throttle::Throttle;
 use crate::cleaner::watch::CancelCheck;
@@ -240,6 +240,7 @@ impl Manager {
             map_bytes,
             load_factor: cleaner.io_buffer_load_factor,
             segment_bytes_max: u64::from(MAX_RELATIVE_OFFSET),
+            read_bytes: READ_BYTES_MIN.max(cleaner.io_buffer_bytes_per_thread() as usize),
             purpose: if options.is_dry() {
                 Purpose::DryRun
             } else {

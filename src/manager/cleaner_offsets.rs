@@ -1,7 +1,11 @@
 //! The first dirty offsets that are stored for each directory. Implements cleaner.md 1.7-1.12, deviations.md D84, D85.
 
-use super::Manager;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::PathBuf;
+
 use super::dirs::LogDir;
+use super::{Access, Manager};
 use crate::error::Result;
 use crate::format::checkpoint::{self, CLEANER_FILE, Offsets};
 use crate::io::{read_file, replace_file};
@@ -14,11 +18,21 @@ impl Manager {
         let Some(dir) = self.dir_of(log) else {
             return Ok(None);
         };
-        let _file = self.cleaning.files.lock();
+        let mut known = self.cleaning.offsets.lock();
         Ok(self
-            .read_cleaner_offsets(dir)?
+            .known_cleaner_offsets(&mut known, dir)?
             .get(log.partition())
             .copied())
+    }
+
+    /// Where the dirty part of a log begins, as far as its compaction came; `None` if it was never compacted, or another
+    /// process owns it.
+    #[must_use]
+    pub fn first_dirty_offset(&self, log: &Log) -> Option<Offset> {
+        match self.access() {
+            Access::Own => self.cleaner_offset(log).unwrap_or_default(),
+            Access::ReadOnly => None,
+        }
     }
 
     /// Stores the first dirty offset of a log.
@@ -91,8 +105,8 @@ impl Manager {
         change: impl FnOnce(&mut Offsets) -> bool,
     ) -> Result<()> {
         dir.health.check()?;
-        let _file = self.cleaning.files.lock();
-        let mut offsets = self.read_cleaner_offsets(dir)?;
+        let mut known = self.cleaning.offsets.lock();
+        let mut offsets = self.known_cleaner_offsets(&mut known, dir)?.clone();
         if !change(&mut offsets) {
             return Ok(());
         }
@@ -108,8 +122,29 @@ impl Manager {
         };
         offsets.retain(|partition, _| is_known(partition));
         let content = checkpoint::write(&offsets);
-        replace_file(&*self.fs, &dir.path.join(CLEANER_FILE), &content)
-            .map_err(|e| dir.health.judge(e))
+        let written = replace_file(&*self.fs, &dir.path.join(CLEANER_FILE), &content)
+            .map_err(|e| dir.health.judge(e));
+        match written {
+            Ok(()) => drop(known.insert(dir.path.clone(), offsets)),
+            // Which of both the file has is not known.
+            Err(_) => drop(known.remove(&dir.path)),
+        }
+        written
+    }
+
+    /// What the file of a directory says: read once, as nobody else writes it.
+    fn known_cleaner_offsets<'k>(
+        &self,
+        known: &'k mut BTreeMap<PathBuf, Offsets>,
+        dir: &LogDir,
+    ) -> Result<&'k Offsets> {
+        if self.access() == Access::ReadOnly {
+            known.remove(&dir.path);
+        }
+        match known.entry(dir.path.clone()) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(self.read_cleaner_offsets(dir)?)),
+        }
     }
 
     /// A malformed file counts as empty, and the next change writes it anew: the logs are dirty from their starts then.

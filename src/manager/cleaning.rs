@@ -3,6 +3,7 @@
 //! Whoever changes what the cleaner reads waits until a pass over that log has ended, and holds the next one back meanwhile.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::cleaner::throttle::Throttle;
 use crate::cleaner::watch::{Progress, Watch};
 use crate::config::BrokerConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::checkpoint::Offsets;
 use crate::io::Clock;
 use crate::log::Log;
 use crate::types::TopicPartition;
@@ -31,8 +33,8 @@ pub(super) struct Cleaning {
     changed: Condvar,
     /// Logs that a pass failed on, and why. They are left alone until somebody asks for them by name.
     uncleanable: Mutex<BTreeMap<TopicPartition, Error>>,
-    /// Held while a file of cleaner offsets is read, changed and written.
-    pub(super) files: Mutex<()>,
+    /// The cleaner offsets of the directories that were looked at; held while a file is read, changed and written.
+    pub(super) offsets: Mutex<BTreeMap<PathBuf, Offsets>>,
     /// `log.cleaner.io.max.bytes.per.second`, for all passes together.
     throttle: ArcSwapOption<Throttle>,
     /// What the metrics show.

@@ -62,16 +62,18 @@ impl BatchScan {
     /// A walk for which whole batches are wanted.
     #[must_use]
     pub fn new(file: Arc<dyn File>, range: Range<u64>) -> Self {
-        Self::with_chunk(file, range, CHUNK_BYTES)
+        Self::reading(file, range, CHUNK_BYTES)
     }
 
     /// A walk for which only the headers are wanted: it reads less ahead.
     #[must_use]
     pub fn headers(file: Arc<dyn File>, range: Range<u64>) -> Self {
-        Self::with_chunk(file, range, HEADERS_CHUNK_BYTES)
+        Self::reading(file, range, HEADERS_CHUNK_BYTES)
     }
 
-    fn with_chunk(file: Arc<dyn File>, range: Range<u64>, chunk_bytes: usize) -> Self {
+    /// A walk that reads so many bytes at a time.
+    #[must_use]
+    pub fn reading(file: Arc<dyn File>, range: Range<u64>, chunk_bytes: usize) -> Self {
         Self {
             file,
             position: range.start,

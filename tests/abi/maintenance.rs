@@ -219,6 +219,12 @@ fn a_log_is_compacted_when_it_is_asked_for_or_by_ticks() {
     options.flags = 0;
     ok(|e| klog_clean(owner, c, &raw const options, &raw mut result, e));
     assert_eq!((result.logs_cleaned, result.first_dirty_offset), (0, -1));
+    let first_dirty = |log| {
+        let mut info = init!(klog_log_info);
+        ok(|e| klog_log_get_info(log, &raw mut info, e));
+        info.first_dirty_offset
+    };
+    assert_eq!([c, t].map(first_dirty), [4, -1]);
     let none = klog_cancel { id: 0 };
     ok(|e| klog_clean_await(c, 4, 0, none, e));
     refused(KLOG_ERR_TIMED_OUT, "up to 5", |e| {
