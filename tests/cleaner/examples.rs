@@ -640,3 +640,41 @@ fn cleaner_md_12_26_a_pass_that_begins_inside_a_segment_may_take_committed_data_
     );
     assert_eq!(bench.aborted(), [(0, 7, 0, 1, 2)]);
 }
+
+/// An overflowing segment, which old versions of Kafka wrote: klog splits it when it is loaded, Kafka's cleaner when it meets it.
+#[test]
+fn cleaner_md_12_19_an_overflowing_segment_is_cleaned_in_parts() {
+    for is_clean in [true, false] {
+        let mut bench = Bench::new();
+        bench.plain("a:1");
+        bench.roll();
+        let far = i64::from(klog::types::MAX_RELATIVE_OFFSET) + 10;
+        bench.batch(
+            "z:1",
+            &BatchOptions {
+                base_offset: Offset(far + 1),
+                ..BatchOptions::default()
+            },
+        );
+        bench.manager.close().unwrap();
+        let options = BatchOptions {
+            base_offset: Offset(far),
+            leader_epoch: LeaderEpoch(0),
+            ..BatchOptions::default()
+        };
+        bench.home.extend("0.log", &build("a:2", &options, None));
+        for name in ["0.index", "0.timeindex"] {
+            let _ = std::fs::remove_file(bench.home.path(name));
+        }
+        if !is_clean {
+            bench.home.forget_marker();
+            bench.home.checkpoint("recovery-point-offset-checkpoint", 0);
+        }
+        bench.load();
+        assert_eq!(bench.pass(NOW).end.0, far + 1);
+        assert_eq!(
+            bench.shape(),
+            format!("{{0:}} {{{far}: [{far}..{far}| {far}=a:2]}}")
+        );
+    }
+}
