@@ -120,11 +120,14 @@ fn kafka_load(referee: &mut Referee, dir: &Path) -> Duration {
     Duration::from_nanos(time.parse().unwrap())
 }
 
-fn klog_load(dir: &Path) -> Duration {
+/// How long klog takes, and how many segments it recovered.
+fn klog_load(dir: &Path) -> (Duration, u64) {
     let mut manager = None;
     let time = timed(|| manager = Some(open(dir)));
-    manager.unwrap().close().unwrap();
-    time
+    let manager = manager.unwrap();
+    let counts = manager.open_counts();
+    manager.close().unwrap();
+    (time, counts.segments_recovered)
 }
 
 fn main() {
@@ -144,7 +147,7 @@ fn main() {
             ROUNDS,
             "Kafka",
             || kafka_load(&mut referee, &kafka),
-            || klog_load(&klog),
+            || klog_load(&klog).0,
         );
         let scale = Scale {
             amount: f64::from(partitions),
@@ -169,7 +172,9 @@ fn main() {
         },
         || {
             forget(&klog);
-            klog_load(&klog)
+            let (time, recovered) = klog_load(&klog);
+            assert!(recovered >= 4, "{recovered}");
+            time
         },
     );
     let scale = Scale {

@@ -156,6 +156,44 @@ impl Pool {
         Ok(handle)
     }
 
+    /// Makes room for a file that is about to be opened, and lets it be known by its name.
+    fn reserve(&self, slot: &Arc<Slot>) {
+        let mut state = self.state.lock();
+        make_room(&mut state, self.max_open);
+        state.open += 1;
+        let slots = state.in_use.entry(slot.path.clone()).or_default();
+        slots.push(Arc::downgrade(slot));
+    }
+
+    /// Puts the open file in its slot; who pinned it meanwhile has opened it already.
+    fn fill(&self, slot: &Arc<Slot>, file: Arc<dyn File>) {
+        let mut state = self.state.lock();
+        if slot.is_pinned.load(Ordering::SeqCst) {
+            state.open = state.open.saturating_sub(1);
+            return;
+        }
+        slot.handle.store(Some(Arc::new(Handle { file })));
+        state.ring.push_back(Arc::downgrade(slot));
+    }
+
+    /// A file that could not be opened needs no room.
+    fn forget(&self, slot: &Arc<Slot>) {
+        let mut state = self.state.lock();
+        state.open = state.open.saturating_sub(1);
+        state.forget_name(slot);
+    }
+
+    /// The process is out of descriptors: closes half of what is open. Whether that was worth it.
+    fn close_half(&self) -> bool {
+        let mut state = self.state.lock();
+        let is_worth_it = state.open > LEAST_OPEN;
+        if is_worth_it {
+            let half = state.open.div_ceil(2);
+            make_room(&mut state, half);
+        }
+        is_worth_it
+    }
+
     /// Opens a file where there is room for it. If the process is out of descriptors half of what is open is closed.
     fn open(
         &self,
@@ -189,6 +227,18 @@ impl Pool {
         }
         slot.is_pinned.store(true, Ordering::SeqCst);
         Ok(())
+    }
+}
+
+impl State {
+    /// A file is no longer in use by its name.
+    fn forget_name(&mut self, slot: &Arc<Slot>) {
+        if let Some(slots) = self.in_use.get_mut(&slot.path) {
+            slots.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot)));
+            if slots.is_empty() {
+                self.in_use.remove(&slot.path);
+            }
+        }
     }
 }
 
@@ -242,12 +292,7 @@ impl Drop for PooledFile {
         if is_open && !self.slot.is_pinned.load(Ordering::SeqCst) {
             state.open = state.open.saturating_sub(1);
         }
-        if let Some(slots) = state.in_use.get_mut(&self.slot.path) {
-            slots.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(&self.slot)));
-            if slots.is_empty() {
-                state.in_use.remove(&self.slot.path);
-            }
-        }
+        state.forget_name(&self.slot);
         // Small files come and go; what is left of them must not pile up.
         if state.ring.len() > 2 * state.open + LEAST_OPEN {
             state.ring.retain(|weak| weak.strong_count() > 0);
@@ -314,31 +359,42 @@ impl File for PooledFile {
 
 impl FileSystem for PooledFs {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        let mut state = self.pool.state.lock();
-        let file = self.pool.open(&mut state, &*self.inner, path, mode)?;
         let slot = Arc::new(Slot {
             path: path.to_path_buf(),
-            // It is there now, and is not to be made or emptied again.
+            // It is there then, and is not to be made or emptied again.
             mode: match mode {
                 OpenMode::Read => OpenMode::Read,
                 OpenMode::ReadWrite | OpenMode::Create | OpenMode::Truncate => OpenMode::ReadWrite,
             },
-            handle: ArcSwapOption::from_pointee(Handle { file }),
+            handle: ArcSwapOption::empty(),
             is_touched: AtomicBool::new(false),
             is_dirty: AtomicBool::new(false),
             closed_as: Mutex::new(None),
             is_pinned: AtomicBool::new(false),
             failed_sync: Mutex::new(None),
         });
-        state.open += 1;
-        state.ring.push_back(Arc::downgrade(&slot));
-        let slots = state.in_use.entry(path.to_path_buf()).or_default();
-        slots.push(Arc::downgrade(&slot));
-        Ok(Arc::new(PooledFile {
-            slot,
-            pool: Arc::clone(&self.pool),
-            fs: Arc::clone(&self.inner),
-        }))
+        self.pool.reserve(&slot);
+        // Without the lock: others open theirs meanwhile.
+        let opened = match self.inner.open(path, mode) {
+            Err(e) if e.kind() == ErrorKind::NoFiles && self.pool.close_half() => {
+                self.inner.open(path, mode)
+            }
+            other => other,
+        };
+        match opened {
+            Ok(file) => {
+                self.pool.fill(&slot, file);
+                Ok(Arc::new(PooledFile {
+                    slot,
+                    pool: Arc::clone(&self.pool),
+                    fs: Arc::clone(&self.inner),
+                }))
+            }
+            Err(e) => {
+                self.pool.forget(&slot);
+                Err(e)
+            }
+        }
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
