@@ -16,6 +16,7 @@
 pub mod append;
 pub(crate) mod args;
 pub mod cancel;
+pub mod codec;
 pub mod config;
 pub mod constants;
 pub mod cursor;
@@ -34,6 +35,7 @@ pub mod read;
 pub mod truncate;
 pub mod types;
 pub mod version;
+pub mod view;
 
 #[cfg(feature = "test-hooks")]
 pub use guard::panic_in;
