@@ -33,9 +33,10 @@ test-long: ## What takes longer: fuzzing, the address sanitizer in the library, 
 	@tests/run/setup
 	@tests/run/long
 
-header: ## Render include/klog.h from src/ffi.
+header: ## Render include/klog.h from src/ffi, and the list of exported functions from it.
 	$(CARGO) check --quiet --features header
 	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
+	awk -f packaging/map.awk include/klog.h > packaging/klog.map
 
 bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
 	$(CARGO) bench --bench log
