@@ -34,6 +34,11 @@ pub(crate) fn printed(command: &mut Command) -> String {
 
 /// Runs a program under valgrind: no error, nothing lost.
 pub(crate) fn run_watched(program: &Path, args: &[&Path]) {
+    run_watched_with(&[], program, args);
+}
+
+/// As above, with more options for valgrind.
+pub(crate) fn run_watched_with(options: &[&str], program: &Path, args: &[&Path]) {
     let mut valgrind = Command::new("valgrind");
     valgrind.args([
         "--quiet",
@@ -42,7 +47,7 @@ pub(crate) fn run_watched(program: &Path, args: &[&Path]) {
         "--errors-for-leak-kinds=definite,indirect",
         "--show-leak-kinds=definite,indirect",
     ]);
-    run(valgrind.arg(program).args(args));
+    run(valgrind.args(options).arg(program).args(args));
 }
 
 /// Where cargo builds the libraries beside the tests: cargo copies them one directory up only for `cargo build`.
