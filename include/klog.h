@@ -2179,7 +2179,8 @@ klog_status klog_append_batches(klog_log log,
  * Appends one record without headers. A null key or value is null; KLOG_TIMESTAMP_NOW and KLOG_TIMESTAMP_NONE are
  * timestamps. Its offset is written to *offset.
  *
- * Thread class T0, cost class C2. offset and err are nullable.
+ * Thread class T0, cost class C2. key and value are required unless their length is 0; offset and err are
+ * nullable.
  */
 KLOG_NODISCARD
 klog_status klog_append_one(klog_log log,
@@ -2448,7 +2449,7 @@ klog_status klog_delete_records(klog_log log,
  *
  * txn_first is the first offset of an open transaction, or "-". *needed is the length with its NUL.
  *
- * Thread class T0, cost class C1. needed and err are nullable.
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
  */
 KLOG_NODISCARD
 klog_status klog_producers(klog_log log,

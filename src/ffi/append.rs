@@ -163,7 +163,8 @@ pub extern "C" fn klog_append_batches(
 /// Appends one record without headers. A null key or value is null; KLOG_TIMESTAMP_NOW and KLOG_TIMESTAMP_NONE are
 /// timestamps. Its offset is written to *offset.
 ///
-/// Thread class T0, cost class C2. offset and err are nullable.
+/// Thread class T0, cost class C2. key and value are required unless their length is 0; offset and err are
+/// nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_append_one(
