@@ -156,6 +156,10 @@ fn answer(function: &Function) -> &'static str {
 }
 
 /// An argument that is in order: by function and name, by name, by type.
+#[allow(
+    clippy::match_same_arms,
+    reason = "a table, in the order of the functions"
+)]
 fn argument(function: &Function, parameter: &Parameter) -> String {
     let (name, of) = (parameter.name.as_str(), parameter.of.as_str());
     let own = format!("{}.{name}", function.name.trim_start_matches("klog_"));
@@ -528,4 +532,31 @@ fn structs_lie_in_c_as_they_lie_in_the_library() {
     std::fs::write(&path, source).unwrap();
     let program = compile_c(scratch.path(), &path, "layout", Linking::Shared, &[]);
     assert_eq!(printed(&mut Command::new(program)), expected);
+}
+
+/// docs/c-abi.md says of every status what to do, and by which flags its errors are marked.
+#[test]
+fn every_status_has_its_line_in_the_table() {
+    let page = std::fs::read_to_string(format!("{ROOT}/docs/c-abi.md")).unwrap();
+    let header = std::fs::read_to_string(format!("{ROOT}/include/klog.h")).unwrap();
+    let statuses: Vec<(&str, i32)> = header
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define ")?.split_once(' '))
+        .filter(|(name, _)| name.starts_with("KLOG_ERR_"))
+        .map(|(name, value)| (name, value.parse().unwrap()))
+        .collect();
+    assert!(statuses.len() > 50);
+    for (name, status) in statuses {
+        let quoted = format!("`{name}`");
+        let cell = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+            .find(|cell| cell.contains(&quoted));
+        let cell = cell.unwrap_or_else(|| panic!("{name} is not in the table"));
+        let says = |letter: &str| cell.split(' ').any(|word| word == letter);
+        let kind = klog::ErrorKind::from_status(status).unwrap();
+        assert_eq!(says("R"), kind.is_retriable(), "{name}");
+        assert_eq!(says("C"), kind.is_caller_bug(), "{name}");
+        assert_eq!(says("F"), kind.is_fatal(), "{name}");
+    }
 }

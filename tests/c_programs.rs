@@ -102,7 +102,7 @@ fn header_library_and_version_script_have_the_same_functions() {
     let declared: BTreeSet<String> = header
         .lines()
         .filter(|line| !line.starts_with([' ', '/', '#', '*']))
-        .filter_map(|line| Some(line.split_once('(')?.0.split([' ', '*']).next_back()?))
+        .filter_map(|line| line.split_once('(')?.0.split([' ', '*']).next_back())
         .filter(|name| name.starts_with("klog_") && *name != "klog_init")
         .map(str::to_owned)
         .collect();
