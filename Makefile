@@ -6,10 +6,12 @@ STRICT := -std=c99 -Wall -Wextra -pedantic -Werror
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 QUICK := $(TARGET)/quick
 SHOW := target/quickstart
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-long header bench interop tools clean
+.PHONY: help quickstart install test test-long header bench interop tools clean
 
 help: ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -25,6 +27,13 @@ quickstart: ## Build the library, and run the C example on a directory that a Ka
 		-L$(SHOW)/lib -lklog -Wl,-rpath,'$$ORIGIN/lib'
 	$(SHOW)/quickstart $(SHOW)/data/kafka-4.4.0-broker
 
+# The command first: what it leaves as the library was not optimised as a whole.
+install: ## Build and install libraries, headers, pkg-config and CMake files, command and man page: PREFIX=, DESTDIR=.
+	$(CARGO) build --release --bin klog
+	$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features
+	ARCHIVE=$(TARGET)/release/libklog.a COMMAND=$(TARGET)/release/klog VERSION=$(VERSION) \
+		PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) packaging/install
+
 test: ## Build everything and run every test, in minutes. Installs what it needs where it may.
 	@tests/run/setup
 	@tests/run/all
@@ -33,9 +42,10 @@ test-long: ## What takes longer: fuzzing, the address sanitizer in the library, 
 	@tests/run/setup
 	@tests/run/long
 
-header: ## Render include/klog.h from src/ffi.
+header: ## Render include/klog.h from src/ffi, and the list of exported functions from it.
 	$(CARGO) check --quiet --features header
 	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
+	awk -f packaging/map.awk include/klog.h > packaging/klog.map
 
 bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
 	$(CARGO) bench --bench log

@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 17] = [
+    const SOURCES: [&str; 19] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -26,6 +26,8 @@ mod header {
         "append.rs",
         "read.rs",
         "cursor.rs",
+        "view.rs",
+        "codec.rs",
         "offsets.rs",
         "truncate.rs",
         "maintain.rs",

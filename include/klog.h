@@ -11,12 +11,13 @@
  * Answers. Every fallible function returns a klog_status: KLOG_OK (0), or a KLOG_ERR_ constant above 0. Details go into the
  * caller's klog_error, whose address may be null. On KLOG_OK it is untouched. errno means nothing after a call.
  *
- * Handles. klog_config, klog_manager, klog_log, klog_cursor, klog_cancel and klog_events are numbers, copied freely; id 0 is
- * null. Using a closed one is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a closed manager
- * answer KLOG_ERR_CLOSED. Every open needs its close.
+ * Handles. klog_config, klog_manager, klog_log, klog_cursor, klog_view, klog_cancel and klog_events are numbers, copied
+ * freely; id 0 is null. Using a closed one is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a
+ * closed manager answer KLOG_ERR_CLOSED. Every open needs its close.
  *
  * Ownership. The caller owns every buffer and struct that it passes; the library keeps no pointer to it after the return.
- * The library never returns memory that the caller must free. A cursor lends records until the next call on it.
+ * The library never returns memory that the caller must free. A cursor lends records until the next call on it, a view its
+ * bytes until its close, also beyond the close of its manager.
  *
  * Structs. struct_size is sizeof the struct; zero is the default of every other field:
  * `klog_append_options options = KLOG_INIT(klog_append_options);` is complete. reserved fields are 0.
@@ -138,6 +139,12 @@ inline Struct klog_init() {
  * background threads have nothing to do. klog_manager_refresh takes in what the owner did since.
  */
 #define KLOG_OPEN_READ_ONLY 16
+
+/**
+ * klog_manager_options.flags: files are read, never mapped: for network file systems, and for data that another process may
+ * cut. Touching a mapping behind the end of its file would end this process. Views are copies then.
+ */
+#define KLOG_OPEN_NO_MMAP 32
 
 /**
  * klog_manager_close: write nothing, as a crash would; the next open recovers.
@@ -835,7 +842,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 8219367848693301730
+#define KLOG_LAYOUT_HASH 9043395790314244137
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1026,7 +1033,7 @@ typedef struct {
      */
     uint64_t open_handles;
     /**
-     * 0: nothing can be pinned yet.
+     * Bytes that the views of this manager's logs hold.
      */
     uint64_t pinned_bytes;
     /**
@@ -1526,6 +1533,66 @@ typedef struct {
      */
     uint64_t id;
 } klog_cursor;
+
+/**
+ * Stored batches that stay as they are. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_view;
+
+/**
+ * What a view holds: the same bytes as memory and as a region of a file.
+ */
+typedef struct {
+    /**
+     * In: sizeof(klog_view_info).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_READF_ bits.
+     */
+    uint32_t flags;
+    /**
+     * The batches, for reading, until klog_view_close. Null if there are none.
+     */
+    const void *data;
+    /**
+     * How many bytes.
+     */
+    uint64_t len;
+    /**
+     * First offset of the first batch; may be below the one asked for. That one if there is no whole batch.
+     */
+    int64_t first_offset;
+    /**
+     * Where the next read goes on.
+     */
+    int64_t next_offset;
+    /**
+     * Base offset of the segment that the bytes lie in, -1 if there was nothing to read.
+     */
+    int64_t segment_base_offset;
+    /**
+     * Where the bytes begin in the segment file, for sendfile.
+     */
+    uint64_t position;
+    /**
+     * The segment file, open for reading at least; -1 without bytes. The view's: not to be closed, nor written.
+     */
+    int32_t fd;
+    /**
+     * 0.
+     */
+    uint32_t reserved0;
+    /**
+     * 0.
+     */
+    uint64_t reserved[3];
+} klog_view_info;
 
 /**
  * Where a leader epoch ends.
@@ -2316,7 +2383,8 @@ klog_status klog_append_batches(klog_log log,
  * Appends one record without headers. A null key or value is null; KLOG_TIMESTAMP_NOW and KLOG_TIMESTAMP_NONE are
  * timestamps. Its offset is written to *offset.
  *
- * Thread class T0, cost class C2. offset and err are nullable.
+ * Thread class T0, cost class C2. key and value are required unless their length is 0; offset and err are
+ * nullable.
  */
 KLOG_NODISCARD
 klog_status klog_append_one(klog_log log,
@@ -2422,6 +2490,111 @@ klog_status klog_cursor_seek(klog_cursor cursor,
 klog_status klog_cursor_close(klog_cursor cursor);
 
 /**
+ * Holds stored batches of one segment without a copy, from the one that holds start_offset on, to at most max_bytes (0: to
+ * the segment's end): what klog_read would give. info says where they are: as memory, and as a region of a descriptor, for
+ * sendfile. Both stay as they are until klog_view_close, also if the log is cut, cleaned or deleted meanwhile, or its manager
+ * closed. Nothing to read is KLOG_OK with len 0, and a view to close.
+ *
+ * The memory is that of the file, or a copy with KLOG_OPEN_NO_MMAP and on file systems that map nothing. It is only for
+ * reading. Checksums are not checked here; klog_decode does. With KLOG_ISOLATION_TXN_COMMITTED the list that goes with it is
+ * klog_aborted_txns from start_offset up to info->next_offset. Each view keeps a descriptor open.
+ *
+ * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end, KLOG_ERR_NO_FILES, KLOG_ERR_NO_MEMORY.
+ *
+ * Thread class T0, cost class C2. opts and err are nullable; out, null on failure, and info are required.
+ */
+KLOG_NODISCARD
+klog_status klog_view_open(klog_log log,
+                           int64_t start_offset,
+                           const klog_read_options *opts,
+                           klog_view *out,
+                           klog_view_info *info,
+                           klog_error *err);
+
+/**
+ * Ends a view, its memory and its descriptor. Good also after the log, its manager or the segment went.
+ *
+ * Thread class T0, cost class C1.
+ */
+klog_status klog_view_close(klog_view view);
+
+/**
+ * Decodes whole record batches of any origin and magic: as many as fit cap records and buf_cap bytes. Records point into
+ * batches, or into buf where bytes had to be decompressed; header arrays are in buf too. out->records says how many there are,
+ * out->bytes how many bytes of batches they took: go on behind those. KLOG_ERR_END if no whole batch is left; out is written
+ * then too. Bytes behind the last whole batch, which a read with KLOG_READ_SLICE may give, are not looked at.
+ *
+ * flags: KLOG_READ_CONTROL gives control records too; else they are passed over, and records may be 0. KLOG_ERR_BUFFER_TOO_SMALL
+ * if the first batch does not fit: out->records and out->bytes_needed are the cap and the buf_cap that it needs.
+ * KLOG_ERR_CORRUPT_MESSAGE, KLOG_ERR_INVALID_RECORD or KLOG_ERR_UNSUPPORTED_COMPRESSION_TYPE if the first batch is damaged,
+ * with err->position in batches; batches before a damaged one are given first. Each batch's checksum is checked.
+ *
+ * Thread class T0, cost class C1. batches, records and buf are required unless their size is 0; out is required; err is
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_decode(const void *batches,
+                        size_t len,
+                        uint32_t flags,
+                        klog_record *records,
+                        size_t cap,
+                        void *buf,
+                        size_t buf_cap,
+                        klog_read_result *out,
+                        klog_error *err);
+
+/**
+ * As klog_decode, as a packed buffer of at most cap bytes; its head says how long it is. out->bytes counts bytes of batches.
+ *
+ * Thread class T0, cost class C1. batches is required unless len is 0; buf and out are required; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_decode_packed(const void *batches,
+                               size_t len,
+                               uint32_t flags,
+                               void *buf,
+                               size_t cap,
+                               klog_read_result *out,
+                               klog_error *err);
+
+/**
+ * Encodes records as one batch of magic 2 with the offsets from base_offset on, for klog_append_batches of a follower, or for
+ * the network. Of opts count: compression (KLOG_COMPRESSION_CONFIG is none, there is no topic) and its level, the producer with
+ * KLOG_APPEND_HAS_PRODUCER, KLOG_APPEND_TRANSACTIONAL, the leader epoch with KLOG_APPEND_HAS_EPOCH (else -1, as a producer
+ * sends it); the others must be 0. The time of records without one is the system's.
+ *
+ * The size of the batch goes to *needed; 0 for no records. KLOG_ERR_BUFFER_TOO_SMALL if cap is less. KLOG_ERR_TOO_LARGE,
+ * KLOG_ERR_INVALID_TIMESTAMP, KLOG_ERR_INVALID_ARGUMENT with err->record_index.
+ *
+ * Thread class T0, cost class C1. records is required unless count is 0; buf may be null with cap 0; opts, needed and err are
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_encode(const klog_record *records,
+                        size_t count,
+                        const klog_append_options *opts,
+                        int64_t base_offset,
+                        void *buf,
+                        size_t cap,
+                        size_t *needed,
+                        klog_error *err);
+
+/**
+ * As klog_encode, from a packed buffer of len bytes.
+ *
+ * Thread class T0, cost class C1. packed is required; buf may be null with cap 0; opts, needed and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_encode_packed(const void *packed,
+                               size_t len,
+                               const klog_append_options *opts,
+                               int64_t base_offset,
+                               void *buf,
+                               size_t cap,
+                               size_t *needed,
+                               klog_error *err);
+
+/**
  * Where a leader epoch ends, as OffsetsForLeaderEpoch answers: the highest epoch of the log at or below it, and the offset
  * behind that epoch's last record. -1 for both if the log cannot know the epoch.
  *
@@ -2480,7 +2653,7 @@ klog_status klog_delete_records(klog_log log,
  *
  * txn_first is the first offset of an open transaction, or "-". *needed is the length with its NUL.
  *
- * Thread class T0, cost class C1. needed and err are nullable.
+ * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
  */
 KLOG_NODISCARD
 klog_status klog_producers(klog_log log,

@@ -2,96 +2,23 @@
 //! clean under valgrind and the sanitizers; the header is fresh and only klog_ symbols are exported.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic)]
 
+#[path = "support/native.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod native;
 #[path = "support/skip.rs"]
 mod skip;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+use native::{
+    Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir, run, run_watched,
+    scratch,
+};
 
-fn run(command: &mut Command) -> Output {
-    let output = command
-        .output()
-        .unwrap_or_else(|e| panic!("{command:?}: {e}; `make test` installs what it needs"));
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    output
-}
-
-/// Where cargo builds the libraries beside the tests: cargo copies them one directory up only for `cargo build`.
-fn library_dir() -> PathBuf {
-    let mut dir = std::env::current_exe().unwrap();
-    dir.pop();
-    assert!(
-        dir.join("libklog.so").exists(),
-        "{} has no libklog.so",
-        dir.display()
-    );
-    dir
-}
-
-/// A scratch directory with the soname that programs look for.
-fn scratch() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(
-        library_dir().join("libklog.so"),
-        dir.path().join("libklog.so.0"),
-    )
-    .unwrap();
-    dir
-}
-
-enum Linking {
-    Shared,
-    Static,
-}
-
-fn compile(scratch: &Path, source: &str, name: &str, linking: &Linking, extra: &[&str]) -> PathBuf {
-    compile_file(scratch, &Path::new(ROOT).join(source), name, linking, extra)
-}
-
-fn compile_file(
-    scratch: &Path,
-    source: &Path,
-    name: &str,
-    linking: &Linking,
-    extra: &[&str],
-) -> PathBuf {
-    let program = scratch.join(name);
-    let mut cc = Command::new("cc");
-    cc.args([
-        "-std=c99",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-pedantic",
-        "-Werror",
-        "-D_POSIX_C_SOURCE=200809L",
-    ]);
-    cc.arg(format!("-I{ROOT}/include"))
-        .args(extra)
-        .arg(source)
-        .arg("-o")
-        .arg(&program);
-    match linking {
-        Linking::Shared => {
-            cc.arg(format!("-L{}", library_dir().display()))
-                .arg("-lklog");
-            cc.arg(format!("-Wl,-rpath,{}", scratch.display()));
-        }
-        Linking::Static => {
-            cc.arg(library_dir().join("libklog.a"))
-                .args(["-lgcc_s", "-lpthread", "-ldl", "-lm"]);
-        }
-    }
-    run(&mut cc);
-    program
+fn compile(scratch: &Path, source: &str, name: &str, linking: Linking, extra: &[&str]) -> PathBuf {
+    compile_c(scratch, &Path::new(ROOT).join(source), name, linking, extra)
 }
 
 /// The C program of the README.
@@ -104,48 +31,46 @@ fn readme_program(scratch: &Path) -> PathBuf {
     source
 }
 
-/// An empty directory for a program to work in.
-fn data_dir(scratch: &Path, name: &str) -> PathBuf {
-    let dir = scratch.join(name);
-    std::fs::create_dir(&dir).unwrap();
-    dir
-}
-
 #[test]
 fn the_header_compiles_in_every_mode_without_a_warning() {
     let program = "#include \"klog.h\"\n#include \"klog.h\"\n\
                    int main(void) { klog_read_options o = KLOG_INIT(klog_read_options);\n\
                    return o.struct_size == sizeof o && o.flags == 0 ? 0 : 1; }\n";
     let scratch = tempfile::tempdir().unwrap();
-    for (compiler, standards, extension) in [
-        ("cc", &["c99", "c11", "c17", "c2x"][..], "c"),
+    for (names, standards, extension) in [
+        (["cc", "clang"], &["c99", "c11", "c17", "c2x"][..], "c"),
         (
-            "c++",
-            &["c++11", "c++14", "c++17", "c++20", "c++23"][..],
+            ["c++", "clang++"],
+            &["c++11", "c++14", "c++17", "c++20", "c++2b"][..],
             "cpp",
         ),
     ] {
         let source = scratch.path().join(format!("header.{extension}"));
         std::fs::write(&source, program).unwrap();
-        for standard in standards {
-            for shape in [&[][..], &["-fshort-enums"]] {
-                let binary = scratch.path().join("header");
-                let mut command = Command::new(compiler);
-                command
-                    .arg(format!("-std={standard}"))
-                    .arg(format!("-I{ROOT}/include"))
-                    .args(shape);
-                command.args([
-                    "-Wall",
-                    "-Wextra",
-                    "-pedantic",
-                    "-Wconversion",
-                    "-Wundef",
-                    "-Wpadded",
-                    "-Werror",
-                ]);
-                run(command.arg(&source).arg("-o").arg(&binary));
-                run(&mut Command::new(&binary));
+        for compiler in compilers(&names) {
+            for standard in standards {
+                for shape in [&[][..], &["-fshort-enums"]] {
+                    let binary = scratch.path().join("header");
+                    let mut command = Command::new(compiler);
+                    command
+                        .arg(format!("-std={standard}"))
+                        .arg(format!("-I{ROOT}/include"))
+                        .args(shape);
+                    command.args([
+                        "-Wall",
+                        "-Wextra",
+                        "-pedantic",
+                        "-Wconversion",
+                        "-Wundef",
+                        "-Wpadded",
+                        "-Werror",
+                    ]);
+                    if extension == "c" {
+                        command.arg("-Wstrict-prototypes");
+                    }
+                    run(command.arg(&source).arg("-o").arg(&binary));
+                    run(&mut Command::new(&binary));
+                }
             }
         }
     }
@@ -162,28 +87,34 @@ fn the_committed_header_is_the_one_that_the_sources_render() {
     );
 }
 
+/// The functions of the header, as `make header` puts them into the version script of the shipped library.
 #[test]
-fn only_klog_symbols_are_exported_and_every_one_is_declared() {
+fn header_library_and_version_script_have_the_same_functions() {
     let output = run(Command::new("nm")
         .args(["-D", "--defined-only"])
         .arg(library_dir().join("libklog.so")));
-    let exported: Vec<String> = String::from_utf8(output.stdout)
+    let exported: BTreeSet<String> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()
         .map(|line| line.split_whitespace().last().unwrap().to_owned())
         .collect();
-    assert!(
-        exported.iter().all(|name| name.starts_with("klog_")),
-        "{exported:?}"
-    );
     let header = std::fs::read_to_string(format!("{ROOT}/include/klog.h")).unwrap();
-    for name in &exported {
-        assert!(
-            header.contains(&format!("{name}(")),
-            "{name} is exported and not declared"
-        );
-    }
-    assert!(exported.len() >= 38, "{}", exported.len());
+    let declared: BTreeSet<String> = header
+        .lines()
+        .filter(|line| !line.starts_with([' ', '/', '#', '*']))
+        .filter_map(|line| line.split_once('(')?.0.split([' ', '*']).next_back())
+        .filter(|name| name.starts_with("klog_") && *name != "klog_init")
+        .map(str::to_owned)
+        .collect();
+    let script = std::fs::read_to_string(format!("{ROOT}/packaging/klog.map")).unwrap();
+    let mapped: BTreeSet<String> = script
+        .lines()
+        .filter_map(|line| Some(line.trim().strip_suffix(';')?.to_owned()))
+        .filter(|name| name.starts_with("klog_"))
+        .collect();
+    assert_eq!(exported, declared, "the library and klog.h");
+    assert_eq!(mapped, declared, "klog.map and klog.h: run `make header`");
+    assert!(exported.len() >= 60, "{}", exported.len());
     let dynamic = run(Command::new("readelf")
         .arg("-d")
         .arg(library_dir().join("libklog.so")));
@@ -202,7 +133,7 @@ fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
             scratch.path(),
             "examples/quickstart.c",
             "quickstart",
-            &linking,
+            linking,
             &[],
         );
         let output = run(Command::new(quickstart).arg(data_dir(scratch.path(), "q")));
@@ -211,7 +142,7 @@ fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
                 .unwrap()
                 .ends_with("closed, opened again, read the same\n")
         );
-        let misuse = compile(scratch.path(), "tests/c/misuse.c", "misuse", &linking, &[]);
+        let misuse = compile(scratch.path(), "tests/c/misuse.c", "misuse", linking, &[]);
         run(Command::new(misuse).arg(data_dir(scratch.path(), "m")));
     }
 }
@@ -220,7 +151,7 @@ fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
 fn the_readmes_program_does_what_it_says() {
     let scratch = scratch();
     let source = readme_program(scratch.path());
-    let program = compile_file(scratch.path(), &source, "readme", &Linking::Shared, &[]);
+    let program = compile_c(scratch.path(), &source, "readme", Linking::Shared, &[]);
     let data = scratch.path().join("data");
     for expected in ["0 paid\n", "0 paid\n1 paid\n"] {
         let output = run(Command::new(&program).arg(&data));
@@ -238,18 +169,9 @@ fn both_programs_are_clean_under_valgrind() {
         ("examples/quickstart.c", "quickstart"),
         ("tests/c/misuse.c", "misuse"),
     ] {
-        let program = compile(scratch.path(), source, name, &Linking::Shared, &[]);
-        let mut valgrind = Command::new("valgrind");
-        valgrind.args([
-            "--quiet",
-            "--error-exitcode=9",
-            "--leak-check=full",
-            "--errors-for-leak-kinds=definite,indirect",
-        ]);
-        valgrind.args(["--show-leak-kinds=definite,indirect"]);
-        run(valgrind
-            .arg(program)
-            .arg(data_dir(scratch.path(), &format!("{name}-data"))));
+        let program = compile(scratch.path(), source, name, Linking::Shared, &[]);
+        let data = data_dir(scratch.path(), &format!("{name}-data"));
+        run_watched(&program, &[&data]);
     }
 }
 
@@ -263,8 +185,7 @@ fn both_programs_are_clean_under_the_address_and_undefined_sanitizers() {
         ("examples/quickstart.c", "quickstart"),
         ("tests/c/misuse.c", "misuse"),
     ] {
-        let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-        let program = compile(scratch.path(), source, name, &Linking::Static, &flags);
+        let program = compile(scratch.path(), source, name, Linking::Static, &SANITIZERS);
         run(Command::new(program).arg(data_dir(scratch.path(), &format!("{name}-data"))));
     }
 }
@@ -274,7 +195,7 @@ fn both_programs_are_clean_under_the_address_and_undefined_sanitizers() {
 fn scenarios_get_the_answers_that_kafka_gave() {
     let scratch = scratch();
     let source = "tests/c/scenarios.c";
-    let program = compile(scratch.path(), source, "scenarios", &Linking::Shared, &[]);
+    let program = compile(scratch.path(), source, "scenarios", Linking::Shared, &[]);
     let mut scenarios: Vec<PathBuf> = std::fs::read_dir(format!("{ROOT}/tests/scenarios"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

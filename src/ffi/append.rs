@@ -26,7 +26,7 @@ use crate::log::{
 use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 /// `KLOG_TIMESTAMP_NOW`: the header defines it, cbindgen cannot print it.
-const TIMESTAMP_NOW: i64 = i64::MIN;
+pub(super) const TIMESTAMP_NOW: i64 = i64::MIN;
 
 /// Builders that wait for the next append, with their memory.
 static BUILDERS: Mutex<Vec<BatchBuilder>> = Mutex::new(Vec::new());
@@ -34,7 +34,7 @@ const BUILDERS_MAX: usize = 16;
 /// A builder with more memory than this is given up.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
-fn with_builder<T>(work: impl FnOnce(&mut BatchBuilder) -> Result<T>) -> Result<T> {
+pub(super) fn with_builder<T>(work: impl FnOnce(&mut BatchBuilder) -> Result<T>) -> Result<T> {
     let mut builder = BUILDERS.lock().pop().unwrap_or_default();
     builder.clear();
     let answer = work(&mut builder);
@@ -163,7 +163,8 @@ pub extern "C" fn klog_append_batches(
 /// Appends one record without headers. A null key or value is null; KLOG_TIMESTAMP_NOW and KLOG_TIMESTAMP_NONE are
 /// timestamps. Its offset is written to *offset.
 ///
-/// Thread class T0, cost class C2. offset and err are nullable.
+/// Thread class T0, cost class C2. key and value are required unless their length is 0; offset and err are
+/// nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_append_one(
@@ -237,7 +238,7 @@ pub extern "C" fn klog_append_marker(
     })
 }
 
-fn producer_epoch_of(epoch: i32, name: &str) -> Result<i16> {
+pub(super) fn producer_epoch_of(epoch: i32, name: &str) -> Result<i16> {
     i16::try_from(epoch).map_err(|_| {
         Error::invalid_argument(format!(
             "{name} {epoch} is no producer epoch (at most 32767)"
@@ -307,6 +308,21 @@ const NOTHING: AppendResult = AppendResult {
     records: 0,
 };
 
+/// A KLOG_COMPRESSION_ constant; `None` is what the topic says.
+pub(super) fn codec_of(compression: i32) -> Result<Option<Codec>> {
+    match compression {
+        KLOG_COMPRESSION_CONFIG => Ok(None),
+        KLOG_COMPRESSION_NONE => Ok(Some(Codec::None)),
+        KLOG_COMPRESSION_GZIP => Ok(Some(Codec::Gzip)),
+        KLOG_COMPRESSION_SNAPPY => Ok(Some(Codec::Snappy)),
+        KLOG_COMPRESSION_LZ4 => Ok(Some(Codec::Lz4)),
+        KLOG_COMPRESSION_ZSTD => Ok(Some(Codec::Zstd)),
+        other => Err(Error::invalid_argument(format!(
+            "compression {other} is none of the KLOG_COMPRESSION_ constants"
+        ))),
+    }
+}
+
 fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     let known = KLOG_APPEND_HAS_PRODUCER
         | KLOG_APPEND_HAS_EPOCH
@@ -327,19 +343,7 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
             )));
         }
     };
-    let codec = match options.compression {
-        KLOG_COMPRESSION_CONFIG => None,
-        KLOG_COMPRESSION_NONE => Some(Codec::None),
-        KLOG_COMPRESSION_GZIP => Some(Codec::Gzip),
-        KLOG_COMPRESSION_SNAPPY => Some(Codec::Snappy),
-        KLOG_COMPRESSION_LZ4 => Some(Codec::Lz4),
-        KLOG_COMPRESSION_ZSTD => Some(Codec::Zstd),
-        other => {
-            return Err(Error::invalid_argument(format!(
-                "compression {other} is none of the KLOG_COMPRESSION_ constants"
-            )));
-        }
-    };
+    let codec = codec_of(options.compression)?;
     let durability = match options.durability {
         KLOG_DURABILITY_PAGE_CACHE => WriteDurability::PageCache,
         KLOG_DURABILITY_FSYNC => WriteDurability::Synced,
@@ -378,7 +382,7 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     })
 }
 
-fn push_record(
+pub(super) fn push_record(
     builder: &mut BatchBuilder,
     record: &klog_record,
     index: usize,

@@ -41,6 +41,7 @@ growable! {
     klog_append_result klog_read_options klog_read_result klog_timestamp_offset
     klog_epoch_offset klog_retain_result klog_tick_result klog_metric klog_open_progress
     klog_clean_options klog_clean_result klog_clean_progress
+    klog_view_info
 }
 
 /// The size that the caller wrote into its struct, which is not null.

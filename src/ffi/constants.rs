@@ -22,6 +22,9 @@ pub const KLOG_OPEN_HW_FROM_CHECKPOINT: u32 = 8;
 /// indexes and states made anew) is held in memory. Calls that would change a log are KLOG_ERR_READ_ONLY; klog_tick and
 /// background threads have nothing to do. klog_manager_refresh takes in what the owner did since.
 pub const KLOG_OPEN_READ_ONLY: u32 = 16;
+/// klog_manager_options.flags: files are read, never mapped: for network file systems, and for data that another process may
+/// cut. Touching a mapping behind the end of its file would end this process. Views are copies then.
+pub const KLOG_OPEN_NO_MMAP: u32 = 32;
 
 /// klog_manager_close: write nothing, as a crash would; the next open recovers.
 pub const KLOG_CLOSE_ABANDON: u32 = 1;

@@ -193,7 +193,7 @@ fn finish(
     Ok(())
 }
 
-fn lend_header(header: crate::format::record::Header<'_>) -> klog_header {
+pub(super) fn lend_header(header: crate::format::record::Header<'_>) -> klog_header {
     klog_header {
         key: header.key.as_ptr().cast(),
         key_len: header.key.len() as u64,
@@ -202,7 +202,7 @@ fn lend_header(header: crate::format::record::Header<'_>) -> klog_header {
     }
 }
 
-fn lend(record: &Record<'_>, headers: &[klog_header]) -> klog_record {
+pub(super) fn lend(record: &Record<'_>, headers: &[klog_header]) -> klog_record {
     let pointer = |bytes: Option<&[u8]>| bytes.map_or(std::ptr::null(), |b| b.as_ptr().cast());
     let len = |bytes: Option<&[u8]>| bytes.map_or(0, <[u8]>::len) as u64;
     let bits = [

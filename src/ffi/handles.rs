@@ -14,10 +14,11 @@ use parking_lot::Mutex;
 use super::guard::Call;
 use super::types::{
     klog_cancel, klog_config, klog_cursor, klog_events, klog_log, klog_manager, klog_status,
+    klog_view,
 };
 use crate::config::ConfigSet;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Cursor, Log};
+use crate::log::{Cursor, Log, View};
 use crate::manager::Manager;
 use crate::service::{CancelToken, EventStream};
 
@@ -35,6 +36,7 @@ pub(crate) enum Kind {
     Log = 3,
     Cursor = 4,
     Cancel = 5,
+    View = 8,
     Events = 9,
 }
 
@@ -46,6 +48,8 @@ pub(crate) enum Object {
     Cursor(Box<Mutex<OpenCursor>>, Arc<AtomicBool>),
     Cancel(Arc<CancelToken>),
     Events(EventStream, Arc<AtomicBool>),
+    /// Held until it is taken out: nothing else is done with one.
+    View(#[allow(dead_code)] View),
 }
 
 pub(crate) struct OpenManager {
@@ -336,6 +340,12 @@ pub(crate) fn fire_cancel(cancel: klog_cancel) -> klog_status {
 pub(crate) fn add_events(events: EventStream, poison: Arc<AtomicBool>) -> Result<klog_events> {
     Ok(klog_events {
         id: add(Kind::Events, Object::Events(events, poison))?,
+    })
+}
+
+pub(crate) fn add_view(view: View) -> Result<klog_view> {
+    Ok(klog_view {
+        id: add(Kind::View, Object::View(view))?,
     })
 }
 

@@ -40,6 +40,7 @@ layout! {
     klog_cursor { id }
     klog_cancel { id }
     klog_events { id }
+    klog_view { id }
     klog_error {
         struct_size, status, kafka_code, os_errno, flags, partition, offset, position, record_index, message_len,
         path_len, reserved0, reserved1, message, path,
@@ -79,6 +80,9 @@ layout! {
         struct_size, flags, bytes, bytes_needed, records, batches, first_offset, next_offset, log_start_offset,
         high_watermark, last_stable_offset, log_end_offset, aborted_txns, reserved0, segment_base_offset, position,
         aborted_upto, reserved,
+    }
+    klog_view_info {
+        struct_size, flags, data, len, first_offset, next_offset, segment_base_offset, position, fd, reserved0, reserved,
     }
     klog_timestamp_offset { struct_size, flags, timestamp_ms, offset, leader_epoch, reserved0 }
     klog_epoch_offset { struct_size, leader_epoch, end_offset }
@@ -154,6 +158,7 @@ mod tests {
             ("klog_append_result", 104),
             ("klog_read_options", 104),
             ("klog_read_result", 136),
+            ("klog_view_info", 88),
             ("klog_timestamp_offset", 32),
             ("klog_epoch_offset", 16),
             ("klog_aborted_txn", 32),

@@ -21,7 +21,7 @@ use super::types::{
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::uuid::Uuid;
-use crate::io::{Clock, ManualClock, SystemClock};
+use crate::io::{Clock, ManualClock, SystemClock, UnmappedFs};
 use crate::log::Log;
 use crate::log::escape;
 use crate::manager::{self, HighWatermarks, Manager, ManagerOptions, MissingDir};
@@ -58,7 +58,8 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         | KLOG_OPEN_HAS_BROKER_EPOCH
         | KLOG_OPEN_CREATE_DIRS
         | KLOG_OPEN_HW_FROM_CHECKPOINT
-        | KLOG_OPEN_READ_ONLY;
+        | KLOG_OPEN_READ_ONLY
+        | KLOG_OPEN_NO_MMAP;
     check_flags(options.flags, known, "opts.flags")?;
     check_reserved(&options.reserved, "opts")?;
     let mut dirs = Vec::new();
@@ -82,6 +83,10 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     let manual = options.flags & KLOG_OPEN_MANUAL_CLOCK != 0;
     let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
     let opening = Opening::begin();
+    let mut defaults = ManagerOptions::new(dirs, config);
+    if options.flags & KLOG_OPEN_NO_MMAP != 0 {
+        defaults.fs = Arc::new(UnmappedFs::new(defaults.fs));
+    }
     let manager = Manager::open(ManagerOptions {
         progress: Some(opening.progress()),
         missing_dir: if options.flags & KLOG_OPEN_CREATE_DIRS == 0 {
@@ -109,7 +114,7 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         } else {
             HighWatermarks::FromCheckpoint
         },
-        ..ManagerOptions::new(dirs, config)
+        ..defaults
     })?;
     let manager = Arc::new(manager);
     let poison = Arc::new(AtomicBool::new(false));
@@ -193,7 +198,7 @@ pub extern "C" fn klog_manager_get_info(
                     dirs_online: u32::try_from(online).unwrap_or(u32::MAX),
                     dirs_offline: u32::try_from(dirs.len() - online).unwrap_or(u32::MAX),
                     open_handles: handles::open_count(),
-                    pinned_bytes: 0,
+                    pinned_bytes: open.manager.pinned_bytes(),
                     reserved: [0; 8],
                 },
             );

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::args::{check_output, copy_growable, give_array, give_text, path};
+use super::args::{check_output, check_required, copy_growable, give_array, give_text, path};
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access};
@@ -163,6 +163,9 @@ pub extern "C" fn klog_manager_open_progress(
 ) -> klog_status {
     guard("klog_manager_open_progress", err, |_| {
         check_output(out, "out")?;
+        if cap > 0 {
+            check_required(buf, "buf")?;
+        }
         let dir = absolute(&path(dir, dir_len, "dir")?)?;
         let opening = Opening::of(&dir).ok_or_else(|| {
             Error::new(

@@ -17,6 +17,7 @@ pub mod append;
 pub(crate) mod args;
 pub mod cancel;
 pub mod clean;
+pub mod codec;
 pub mod config;
 pub mod constants;
 pub mod cursor;
@@ -35,6 +36,7 @@ pub mod read;
 pub mod truncate;
 pub mod types;
 pub mod version;
+pub mod view;
 
 #[cfg(feature = "test-hooks")]
 pub use guard::panic_in;

@@ -120,7 +120,7 @@ pub extern "C" fn klog_delete_records(
 ///
 /// txn_first is the first offset of an open transaction, or "-". *needed is the length with its NUL.
 ///
-/// Thread class T0, cost class C1. needed and err are nullable.
+/// Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_producers(

@@ -40,23 +40,7 @@ pub extern "C" fn klog_read(
         check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
-            let wanted = ReadOptions {
-                max_bytes: match options.max_bytes {
-                    0 if options.flags & KLOG_READ_SLICE == 0 => usize::MAX,
-                    limit => to_usize(limit),
-                },
-                first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
-                    FirstBatch::Always
-                } else {
-                    FirstBatch::IfItFits
-                },
-                isolation: isolation(options.isolation)?,
-                cut: if options.flags & KLOG_READ_SLICE == 0 {
-                    ReadCut::BehindBatch
-                } else {
-                    ReadCut::AtMaxBytes
-                },
-            };
+            let wanted = batch_options(&options)?;
             let read = open
                 .log
                 .read_with_aborted(Offset(start_offset), buffer, &wanted);
@@ -91,6 +75,28 @@ pub extern "C" fn klog_read(
                 Err(e) => Err(e),
             }
         })
+    })
+}
+
+/// How whole batches are read, of options that were checked.
+pub(crate) fn batch_options(options: &klog_read_options) -> Result<ReadOptions> {
+    let is_slice = options.flags & KLOG_READ_SLICE != 0;
+    Ok(ReadOptions {
+        max_bytes: match options.max_bytes {
+            0 if !is_slice => usize::MAX,
+            limit => to_usize(limit),
+        },
+        first_batch: if options.flags & KLOG_READ_NO_MIN_ONE == 0 {
+            FirstBatch::Always
+        } else {
+            FirstBatch::IfItFits
+        },
+        isolation: isolation(options.isolation)?,
+        cut: if is_slice {
+            ReadCut::AtMaxBytes
+        } else {
+            ReadCut::BehindBatch
+        },
     })
 }
 

@@ -54,6 +54,14 @@ pub struct klog_events {
     pub id: u64,
 }
 
+/// Stored batches that stay as they are. A handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct klog_view {
+    /// Not for the caller to interpret.
+    pub id: u64,
+}
+
 /// What went wrong. The caller's own: set struct_size to sizeof(klog_error), give its address, read it if the call did
 /// not answer KLOG_OK (else it is untouched). Holds no pointer and needs no freeing.
 #[repr(C)]
@@ -183,7 +191,7 @@ pub struct klog_manager_info {
     pub dirs_offline: u32,
     /// Handles of this process that are open, of every kind.
     pub open_handles: u64,
-    /// 0: nothing can be pinned yet.
+    /// Bytes that the views of this manager's logs hold.
     pub pinned_bytes: u64,
     /// 0.
     pub reserved: [u64; 8],
@@ -389,6 +397,34 @@ pub struct klog_read_result {
     pub position: u64,
     /// -1.
     pub aborted_upto: i64,
+    /// 0.
+    pub reserved: [u64; 3],
+}
+
+/// What a view holds: the same bytes as memory and as a region of a file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_view_info {
+    /// In: sizeof(klog_view_info).
+    pub struct_size: u32,
+    /// KLOG_READF_ bits.
+    pub flags: u32,
+    /// The batches, for reading, until klog_view_close. Null if there are none.
+    pub data: *const c_void,
+    /// How many bytes.
+    pub len: u64,
+    /// First offset of the first batch; may be below the one asked for. That one if there is no whole batch.
+    pub first_offset: i64,
+    /// Where the next read goes on.
+    pub next_offset: i64,
+    /// Base offset of the segment that the bytes lie in, -1 if there was nothing to read.
+    pub segment_base_offset: i64,
+    /// Where the bytes begin in the segment file, for sendfile.
+    pub position: u64,
+    /// The segment file, open for reading at least; -1 without bytes. The view's: not to be closed, nor written.
+    pub fd: i32,
+    /// 0.
+    pub reserved0: u32,
     /// 0.
     pub reserved: [u64; 3],
 }

@@ -6,6 +6,7 @@
 #![deny(clippy::indexing_slicing)]
 
 pub mod batch;
+pub mod batches;
 pub mod builder;
 mod bytes;
 pub mod checkpoint;

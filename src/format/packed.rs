@@ -262,6 +262,13 @@ pub struct PackedWriter<'b> {
     entries: u32,
 }
 
+/// A place in a buffer that is written.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedMark {
+    at: usize,
+    entries: u32,
+}
+
 impl<'b> PackedWriter<'b> {
     /// A writer; `None` if the buffer has no room for a head. `first_offset` is what the read asked for.
     #[must_use]
@@ -305,6 +312,21 @@ impl<'b> PackedWriter<'b> {
         self.at += entry_len;
         self.entries += 1;
         true
+    }
+
+    /// The place behind what was added so far.
+    #[must_use]
+    pub fn mark(&self) -> PackedMark {
+        PackedMark {
+            at: self.at,
+            entries: self.entries,
+        }
+    }
+
+    /// Takes back what was added behind a place of this writer.
+    pub fn rewind(&mut self, mark: PackedMark) {
+        self.at = mark.at.min(self.at);
+        self.entries = mark.entries.min(self.entries);
     }
 
     /// Completes the head; bytes of the buffer that count.

@@ -2,8 +2,9 @@
 //!
 //! Everything above works through two seams, [`FileSystem`] and [`Clock`]. Behind the first stand [`RealFs`] (thin over
 //! libc) and, with the feature `sim`, `SimFs` (an in-memory disk that forgets what was not synced, fails on demand and
-//! counts). Over either go [`PooledFs`] (few descriptors for many files), [`ReadOnlyFs`] (refuses every change) and
-//! [`OverlayFs`] (another file system for reading, memory for every change: how klog looks without writing).
+//! counts). Over either go [`PooledFs`] (few descriptors for many files), [`UnmappedFs`] (copies in place of mappings),
+//! [`ReadOnlyFs`] (refuses every change) and [`OverlayFs`] (another file system for reading, memory for every change: how klog
+//! looks without writing).
 //!
 //! Promises: errors name the action and the path and keep the errno; a write either stores all bytes or answers an
 //! error (some bytes may then be on the disk, the caller cuts them back); no call is retried after a failed sync; every
@@ -15,14 +16,17 @@ mod deadline;
 mod eventfd;
 mod mapping;
 mod overlay;
+mod pin;
 mod pool;
 mod read_only;
 mod real;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
+mod unmapped;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,11 +38,13 @@ pub use deadline::Deadline;
 pub use eventfd::EventFd;
 pub use mapping::Mapping;
 pub use overlay::OverlayFs;
+pub use pin::{PinMemory, PinnedBytes};
 pub use pool::{PooledFs, default_max_open};
 pub use read_only::ReadOnlyFs;
 pub use real::RealFs;
 #[cfg(any(test, feature = "sim"))]
 pub use sim::SimFs;
+pub use unmapped::UnmappedFs;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +128,16 @@ pub trait File: Send + Sync + Debug {
     fn sync(&self) -> Result<()>;
     /// The first `len` bytes as memory, for reading. The file must be that long at least.
     fn map(&self, len: u64) -> Result<Mapping>;
+    /// A stretch of the file as memory and, where there are descriptors, as a region of one. Both stay as they are, whatever
+    /// becomes of this file and its name; [`Self::set_len`] must not cut below it ([`Self::is_pinned_behind`]). A stretch that
+    /// the file does not have is CORRUPT_MESSAGE.
+    fn pin(&self, range: Range<u64>, _memory: PinMemory) -> Result<PinnedBytes> {
+        pin::read_range(self, range).map(PinnedBytes::copied)
+    }
+    /// Whether somebody in this process holds bytes of the file itself behind the first `len`.
+    fn is_pinned_behind(&self, _len: u64) -> Result<bool> {
+        Ok(false)
+    }
     /// Sees to it that the file is open: what follows at once will not fail for want of a descriptor.
     fn ready(&self) -> Result<()> {
         Ok(())

@@ -6,6 +6,7 @@
 //! base loses meanwhile are simply gone.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 
 use super::{
-    Clock, DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
-    SystemClock,
+    Clock, DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode,
+    PinMemory, PinnedBytes, Stat, SystemClock,
 };
 use crate::error::{Error, Result};
 use crate::types::{TimestampMs, to_usize};
@@ -442,6 +443,19 @@ impl File for OverlayFile {
         let read = self.read_at(&mut bytes, 0)?;
         bytes.truncate(read);
         Ok(Mapping::from_bytes(bytes))
+    }
+
+    fn pin(&self, range: Range<u64>, memory: PinMemory) -> Result<PinnedBytes> {
+        let content = self.content.read();
+        match &self.base {
+            Some(base) if content.pages.is_empty() && range.end <= content.base_len => {
+                base.pin(range, memory)
+            }
+            _ => {
+                drop(content);
+                super::pin::read_range(self, range).map(PinnedBytes::copied)
+            }
+        }
     }
 
     fn raw_fd(&self) -> Option<RawFd> {

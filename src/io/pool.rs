@@ -5,6 +5,7 @@
 //! opened again.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,7 +13,10 @@ use std::sync::{Arc, Weak};
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 
-use super::{DirEntry, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat};
+use super::{
+    DirEntry, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, PinMemory, PinnedBytes,
+    Stat,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::TimestampMs;
 
@@ -349,6 +353,14 @@ impl File for PooledFile {
 
     fn map(&self, len: u64) -> Result<Mapping> {
         self.handle()?.file.map(len)
+    }
+
+    fn pin(&self, range: Range<u64>, memory: PinMemory) -> Result<PinnedBytes> {
+        self.handle()?.file.pin(range, memory)
+    }
+
+    fn is_pinned_behind(&self, len: u64) -> Result<bool> {
+        self.handle()?.file.is_pinned_behind(len)
     }
 
     fn raw_fd(&self) -> Option<std::os::fd::RawFd> {

@@ -1,12 +1,14 @@
 //! The operating system's files, thin over std and libc.
 
 use std::fs;
-use std::os::fd::{AsRawFd, RawFd};
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::pin::{self, Pin, PinMemory, PinnedBytes};
 use super::{
     DirEntry, EntryKind, File, FileIdentity, FileLock, FileSystem, Mapping, OpenMode, Stat,
 };
@@ -117,6 +119,42 @@ impl File for RealFile {
         };
         map.map(Mapping::from_mmap)
             .map_err(|e| Error::from_io("map", &self.path, &e))
+    }
+
+    fn pin(&self, range: Range<u64>, memory: PinMemory) -> Result<PinnedBytes> {
+        if range.is_empty() {
+            return Ok(PinnedBytes::copied(Vec::new()));
+        }
+        let fd = OwnedFd::from(
+            self.file
+                .try_clone()
+                .map_err(|e| Error::from_io("duplicate the descriptor of", &self.path, &e))?,
+        );
+        // Before the length is looked at: from now on nobody here cuts the file below the end.
+        let pin = Pin::new(self.identity()?, range.end);
+        if self.len()? < range.end {
+            return Err(pin::cut_by_another(range.end).in_file(&self.path));
+        }
+        if memory == PinMemory::Mapped {
+            let len = to_usize(range.end - range.start);
+            let mut options = memmap2::MmapOptions::new();
+            options.offset(range.start).len(len);
+            // SAFETY: as in `map`; the pin keeps klog from cutting the file below the end of the mapping.
+            match unsafe { options.map(&self.file) } {
+                Ok(map) => return Ok(PinnedBytes::mapped(map, fd, range.start, pin)),
+                Err(e) if e.raw_os_error() == Some(libc::ENOMEM) => {
+                    return Err(Error::from_io("map", &self.path, &e));
+                }
+                // Not every file system has mappings.
+                Err(_) => {}
+            }
+        }
+        let bytes = pin::read_range(self, range.clone())?;
+        Ok(PinnedBytes::beside_file(bytes, fd, range.start, pin))
+    }
+
+    fn is_pinned_behind(&self, len: u64) -> Result<bool> {
+        Ok(pin::is_pinned_behind(self.identity()?, len))
     }
 
     fn raw_fd(&self) -> Option<RawFd> {

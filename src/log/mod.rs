@@ -41,6 +41,7 @@ mod staging;
 mod start;
 mod truncate;
 mod validation;
+mod view;
 mod watermark;
 
 use std::path::{Path, PathBuf};
@@ -83,6 +84,7 @@ pub use retention::{Deleted, Expired, RetentionInput, SegmentAge, expired_segmen
 pub use roll::{RollInput, RollReason, should_roll};
 pub use segments::SegmentList;
 pub use validation::Origin;
+pub use view::View;
 pub use watermark::HighWatermark;
 
 use counters::LogCounters;

@@ -16,6 +16,8 @@ pub(crate) struct Monitor {
     events: EventHub,
     flush_count: AtomicU64,
     flush_ns: AtomicU64,
+    /// Shared with the views, which outlive everything else.
+    pinned_bytes: Arc<AtomicU64>,
 }
 
 /// Flushes of segments so far.
@@ -44,6 +46,7 @@ impl Monitor {
             events: EventHub::default(),
             flush_count: AtomicU64::new(0),
             flush_ns: AtomicU64::new(0),
+            pinned_bytes: Arc::default(),
         }
     }
 
@@ -71,6 +74,11 @@ impl Monitor {
             .fetch_add(watch.elapsed_ns(), Ordering::Relaxed);
         self.flush_count.fetch_add(1, Ordering::Relaxed);
         answer
+    }
+
+    /// Bytes that views hold.
+    pub(crate) fn pinned_bytes(&self) -> &Arc<AtomicU64> {
+        &self.pinned_bytes
     }
 
     /// Flushes so far.

@@ -163,6 +163,28 @@ impl Log {
         options: &ReadOptions,
         aborted: Option<&mut Vec<AbortedTxn>>,
     ) -> Result<ReadResult> {
+        let (nothing, place) = self.locate(start, options)?;
+        let Some(place) = place else {
+            return Ok(nothing);
+        };
+        let mut found = read_segment(&place, buffer, options, &nothing)?;
+        if options.isolation == Isolation::TxnCommitted {
+            let behind = found.position + found.bytes as u64;
+            let Place { segments, end, .. } = &place;
+            found.aborted_upto = committed::upper_bound(segments, &place.segment, behind, *end)?;
+            if let Some(aborted) = aborted {
+                *aborted = committed::overlapping(segments, start, found.aborted_upto)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Finds where a read begins; without a place the answer, which has no bytes, is complete.
+    pub(super) fn locate(
+        &self,
+        start: Offset,
+        options: &ReadOptions,
+    ) -> Result<(ReadResult, Option<Place>)> {
         self.check_open()?;
         let (end, watermarks) = self.end.load_all();
         let log_start = self.start_offset();
@@ -187,7 +209,6 @@ impl Log {
             Isolation::HighWatermark => watermarks.high_watermark,
             Isolation::TxnCommitted => watermarks.last_stable_offset(),
         };
-        let is_committed = options.isolation == Isolation::TxnCommitted;
         let nothing = ReadResult {
             bytes: 0,
             batches: 0,
@@ -203,7 +224,8 @@ impl Log {
             is_first_larger: false,
         };
         if start >= upper {
-            return nothing_at(start, nothing, end, &segments, options.cut);
+            let answer = nothing_at(start, nothing, end, &segments, options.cut)?;
+            return Ok((answer, None));
         }
         for segment in segments.from_floor(start) {
             let is_above = segment.base_offset() >= upper;
@@ -226,22 +248,61 @@ impl Log {
             let Some(first) = segment.translate(start, searched)? else {
                 continue;
             };
-            let mut found = read_segment(segment, &first, readable, buffer, options, &nothing)?;
-            if is_committed {
-                let behind = found.position + found.bytes as u64;
-                found.aborted_upto = committed::upper_bound(&segments, segment, behind, end)?;
-                if let Some(aborted) = aborted {
-                    *aborted = committed::overlapping(&segments, start, found.aborted_upto)?;
-                }
-            }
-            return Ok(found);
+            let place = Place {
+                segment: Arc::clone(segment),
+                first,
+                readable,
+                segments: Arc::clone(&segments),
+                end,
+            };
+            return Ok((nothing, Some(place)));
         }
         // Everything from here to the bound was compacted away.
         let nothing = ReadResult {
             next_offset: upper,
             ..nothing
         };
-        nothing_at(end.offset, nothing, end, &segments, options.cut)
+        let answer = nothing_at(end.offset, nothing, end, &segments, options.cut)?;
+        Ok((answer, None))
+    }
+}
+
+/// Where a read begins, with what it saw of the log.
+pub(super) struct Place {
+    pub(super) segment: Arc<Segment>,
+    /// The batch that holds the offset, or the next one.
+    pub(super) first: BatchPosition,
+    /// How many bytes of the segment may be read.
+    pub(super) readable: u64,
+    segments: Arc<SegmentList>,
+    end: LogEnd,
+}
+
+impl Place {
+    /// Whether the first batch is too large to be given.
+    pub(super) fn is_first_left_out(&self, options: &ReadOptions) -> bool {
+        options.max_bytes < self.first.size_bytes as usize
+            && options.first_batch == FirstBatch::IfItFits
+    }
+
+    /// The answer of a read from here that has no bytes yet.
+    pub(super) fn answer(&self, options: &ReadOptions, nothing: &ReadResult) -> ReadResult {
+        ReadResult {
+            segment_base_offset: self.segment.base_offset(),
+            position: self.first.position,
+            // Who wants no bytes hears nothing of what they would be (log.md 2.12).
+            is_first_larger: self.is_first_left_out(options) && options.max_bytes > 0,
+            ..*nothing
+        }
+    }
+
+    /// How many bytes are wanted from the first batch on.
+    pub(super) fn wanted_bytes(&self, options: &ReadOptions) -> usize {
+        let wanted = match options.first_batch {
+            FirstBatch::Always => options.max_bytes.max(self.first.size_bytes as usize),
+            FirstBatch::IfItFits => options.max_bytes,
+        };
+        wanted.min(to_usize(self.readable.saturating_sub(self.first.position)))
     }
 }
 
@@ -288,29 +349,20 @@ pub(super) fn readable_bytes(segment: &Segment, end: LogEnd) -> u64 {
     }
 }
 
-/// Reads from a batch on, `first`.
+/// Reads from a batch on.
 fn read_segment(
-    segment: &Arc<Segment>,
-    first: &BatchPosition,
-    readable: u64,
+    place: &Place,
     buffer: &mut [u8],
     options: &ReadOptions,
     nothing: &ReadResult,
 ) -> Result<ReadResult> {
+    let Place { segment, first, .. } = place;
     let first_bytes = first.size_bytes as usize;
-    let is_left_out =
-        options.max_bytes < first_bytes && options.first_batch == FirstBatch::IfItFits;
-    let found = ReadResult {
-        segment_base_offset: segment.base_offset(),
-        position: first.position,
-        // Who wants no bytes hears nothing of what they would be (log.md 2.12).
-        is_first_larger: is_left_out && options.max_bytes > 0,
-        ..*nothing
-    };
+    let found = place.answer(options, nothing);
     if options.cut == ReadCut::AtMaxBytes {
-        return read_slice(segment, first, readable, buffer, options, found);
+        return read_slice(place, buffer, options, found);
     }
-    if is_left_out {
+    if place.is_first_left_out(options) {
         return Ok(found);
     }
     if buffer.len() < first_bytes {
@@ -325,11 +377,7 @@ fn read_segment(
         .at_offset(first.base_offset)
         .at_position(u64::from(first.size_bytes)));
     }
-    let wanted = options
-        .max_bytes
-        .max(first_bytes)
-        .min(buffer.len())
-        .min(to_usize(readable - first.position));
+    let wanted = place.wanted_bytes(options).min(buffer.len());
     let buffer = buffer.get_mut(..wanted).unwrap_or_default();
     let read = segment.file().read_at(buffer, first.position)?;
     let whole = whole_batches(buffer.get(..read).unwrap_or_default())?;
@@ -354,18 +402,13 @@ fn read_segment(
 
 /// Reads exactly the bytes that Kafka's log gives, which may end inside a batch.
 fn read_slice(
-    segment: &Arc<Segment>,
-    first: &BatchPosition,
-    readable: u64,
+    place: &Place,
     buffer: &mut [u8],
     options: &ReadOptions,
     found: ReadResult,
 ) -> Result<ReadResult> {
-    let wanted = match options.first_batch {
-        FirstBatch::Always => options.max_bytes.max(first.size_bytes as usize),
-        FirstBatch::IfItFits => options.max_bytes,
-    };
-    let wanted = wanted.min(to_usize(readable.saturating_sub(first.position)));
+    let Place { segment, first, .. } = place;
+    let wanted = place.wanted_bytes(options);
     if buffer.len() < wanted {
         return Err(Error::new(
             ErrorKind::BufferTooSmall,

@@ -64,6 +64,9 @@ impl Log {
             .and_then(|()| {
                 self.retire(&mut writer, &above)?;
                 writer.active.cut_back()?;
+                // Another one if views hold bytes that go.
+                let kept = Arc::clone(writer.active.segment());
+                self.segments.rcu(|list| list.with(Arc::clone(&kept)));
                 kept.keep_aborted(aborted)?;
                 kept.file().sync()?;
                 cut_epochs(&mut writer, target)?;

@@ -133,6 +133,13 @@ impl Manager {
         })
     }
 
+    /// Bytes that the views of its logs hold ([`Log::view`]).
+    #[must_use]
+    pub fn pinned_bytes(&self) -> u64 {
+        let pinned = self.stats.monitor.pinned_bytes();
+        pinned.load(std::sync::atomic::Ordering::SeqCst)
+    }
+
     /// Whether a log is one of this manager's.
     pub(crate) fn serves(&self, log: &Arc<Log>) -> bool {
         let logs = self.logs.read();

@@ -315,6 +315,22 @@ impl IndexView<'_> {
         }
     }
 
+    /// The entry with the largest position at or below `position`.
+    pub fn floor_position(&self, position: u64) -> Result<Option<OffsetEntry>> {
+        let find = |len: usize, entry: &dyn Fn(usize) -> Option<OffsetEntry>| {
+            let is_at_or_below = |i| entry(i).is_some_and(|e| u64::from(e.position) <= position);
+            floor(len, is_at_or_below).and_then(entry)
+        };
+        match self {
+            Self::Growing(g) => Ok(find(g.offsets.count(), &|i| g.offsets.get(i).copied())),
+            Self::Closed(c) => {
+                let bytes = c.offsets.bytes()?;
+                let len = bytes.len() / offset_index::ENTRY_BYTES;
+                Ok(find(len, &|i| OffsetEntry::decode(bytes, i, c.base_offset)))
+            }
+        }
+    }
+
     /// The entry with the smallest position at or above `position`, by which Kafka bounds the offsets of a read. If that is
     /// the first entry Kafka takes the second (records.md 6.6).
     pub fn bound_above(&self, position: u64) -> Result<Option<OffsetEntry>> {

@@ -50,6 +50,46 @@ impl Segment {
         Ok(None)
     }
 
+    /// Where the last whole batch ends that ends at or below `limit`, from `first` on, and the offset behind it; `None` if even
+    /// `first` ends above. Looks near `limit` only: what lies between is not looked at. Bytes that are no batch end the
+    /// stretch.
+    pub fn end_of_batches(
+        &self,
+        first: &BatchPosition,
+        limit: u64,
+    ) -> Result<Option<(u64, Offset)>> {
+        let first_end = first.position + u64::from(first.size_bytes);
+        if first_end > limit {
+            return Ok(None);
+        }
+        let mut limit = limit;
+        loop {
+            let below = limit.saturating_sub(1);
+            let entry = self.with_indexes(|indexes| indexes.floor_position(below))?;
+            let from = entry.map_or(0, |e| u64::from(e.position)).max(first_end);
+            let mut found = None;
+            let mut scan = BatchScan::headers(Arc::clone(&self.file), from..limit);
+            loop {
+                match scan.next_batch() {
+                    Ok(Some(scanned)) => {
+                        found = Some((scanned.end(), scanned.header.last_offset.saturating_next()));
+                    }
+                    Ok(None) => break,
+                    Err(e) if e.is_corrupt_data() => break,
+                    Err(e) => return Err(e),
+                }
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+            if from == first_end {
+                return Ok(Some((first_end, first.last_offset.saturating_next())));
+            }
+            // The batch of the entry ends above the limit: the one in front of it is the last.
+            limit = from;
+        }
+    }
+
     /// The offset behind the last whole batch of the file, found from the last index entry on; the base offset if there
     /// is none (log.md 2.13). A size field that no batch can have is CORRUPT_MESSAGE.
     pub fn read_next_offset(self: &Arc<Self>) -> Result<Offset> {

@@ -13,6 +13,7 @@ mod index;
 mod lookup;
 mod open;
 mod recover;
+mod replace;
 mod scan;
 mod time;
 mod truncate;

@@ -12,6 +12,7 @@ use super::time::MaxTimestamp;
 use super::write::SegmentWriter;
 use super::{IndexCapacity, Segment};
 use crate::error::Result;
+use crate::io::File;
 use crate::types::{Offset, TimestampMs};
 
 /// What is left of a segment that is cut at an offset.
@@ -21,6 +22,7 @@ pub struct SegmentCut {
     indexes: GrowingIndexes,
     max_timestamp: MaxTimestamp,
     aborted: usize,
+    prefix: Option<Arc<dyn File>>,
 }
 
 impl SegmentCut {
@@ -38,7 +40,8 @@ impl SegmentCut {
 }
 
 impl Segment {
-    /// Works out what is left when the batch that holds `target`, and all behind it, goes. Nothing changes.
+    /// Works out what is left when the batch that holds `target`, and all behind it, goes. Nothing changes; what takes much
+    /// room or time is done now, so that it fails now.
     pub fn plan_cut(self: &Arc<Self>, target: Offset) -> Result<SegmentCut> {
         let size_bytes = match self.translate(target, self.size_bytes())? {
             Some(batch) => batch.position,
@@ -57,6 +60,7 @@ impl Segment {
             indexes,
             max_timestamp,
             aborted: self.aborted_below(target)?,
+            prefix: self.prefix_if_pinned(size_bytes)?,
         })
     }
 
@@ -97,6 +101,6 @@ impl Segment {
         if cut.size_bytes == 0 {
             self.created.store(now.0, Ordering::SeqCst);
         }
-        SegmentWriter::new(Arc::clone(self), false)
+        Ok(SegmentWriter::new(Arc::clone(self), false)?.with_prefix(cut.prefix))
     }
 }

@@ -14,7 +14,7 @@ use crate::format::batch::BatchHeader;
 use crate::format::names::SegmentFileKind;
 use crate::format::offset_index::OffsetEntry;
 use crate::format::time_index::TimeEntry;
-use crate::io::{FileSystem, OpenMode};
+use crate::io::{File, FileSystem, OpenMode};
 use crate::types::TimestampMs;
 
 /// The one writer of a segment, held under the append lock of its log.
@@ -28,6 +28,8 @@ pub struct SegmentWriter {
     rolling_timestamp: Option<TimestampMs>,
     /// Whether the index files say what is in memory.
     files_are_current: bool,
+    /// What takes the place of the file when it is cut, made before; see [`Segment::prefix_if_pinned`].
+    prefix: Option<Arc<dyn File>>,
 }
 
 impl SegmentWriter {
@@ -41,7 +43,14 @@ impl SegmentWriter {
             max_timestamp,
             rolling_timestamp: None,
             files_are_current,
+            prefix: None,
         })
+    }
+
+    /// With a file that was made to take the place of the segment's when that is cut.
+    pub(super) fn with_prefix(mut self, prefix: Option<Arc<dyn File>>) -> Self {
+        self.prefix = prefix;
+        self
     }
 
     /// The segment that it writes.
@@ -116,18 +125,30 @@ impl SegmentWriter {
         growing.maybe_add_time(TimeEntry { timestamp, offset }, TimeRoom::Usual);
     }
 
-    /// Cuts off what a failed append left behind the end.
-    pub fn cut_back(&self) -> Result<()> {
-        self.segment.file.set_len(self.segment.size_bytes())
+    /// Cuts off what a failed append left behind the end, or what a cut of the log took. Where somebody holds such bytes
+    /// ([`crate::io::File::pin`]) the file is replaced by its prefix, durably, and [`Self::segment`] is another one from now
+    /// on: that before can still be read, up to where it was cut.
+    pub fn cut_back(&mut self) -> Result<()> {
+        let segment = &self.segment;
+        let prefix = match self.prefix.take() {
+            None => segment.prefix_if_pinned(segment.size_bytes())?,
+            made => made,
+        };
+        match prefix {
+            None => segment.file.set_len(segment.size_bytes()),
+            Some(prefix) => {
+                self.segment = segment.swapped_for(prefix)?;
+                Ok(())
+            }
+        }
     }
 
     /// Brings the files to the state in which a closed segment has them (log.md 2.19): a preallocated tail of the log is
     /// cut, the index files have all entries and the last time entry. Nothing is synced. What is in memory stays as it
     /// is, so appending may go on; then this is to be done again.
     pub fn finish(&mut self) -> Result<()> {
-        let segment = &self.segment;
-        if segment.file.len()? != segment.size_bytes() {
-            segment.file.set_len(segment.size_bytes())?;
+        if self.segment.file.len()? != self.segment.size_bytes() {
+            self.cut_back()?;
         }
         self.finish_indexes()
     }

@@ -13,6 +13,7 @@
 mod calls;
 mod arguments;
 mod changes;
+mod codec;
 mod data;
 mod dirs;
 mod maintenance;
@@ -23,3 +24,4 @@ mod read_only;
 mod telling;
 mod threads;
 mod transactions;
+mod views;

@@ -5,6 +5,7 @@ use std::ptr::{null, null_mut};
 use klog::ffi::append::*;
 use klog::ffi::cancel::*;
 use klog::ffi::clean::*;
+use klog::ffi::codec::*;
 use klog::ffi::config::*;
 use klog::ffi::constants::*;
 use klog::ffi::cursor::*;
@@ -18,6 +19,7 @@ use klog::ffi::offsets::*;
 use klog::ffi::read::*;
 use klog::ffi::truncate::*;
 use klog::ffi::types::*;
+use klog::ffi::view::*;
 
 use crate::calls::*;
 
@@ -98,6 +100,8 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut m = klog_manager { id: 0 };
     let mut l = klog_log { id: 0 };
     let mut cur = klog_cursor { id: 0 };
+    let mut view = klog_view { id: 0 };
+    let mut view_info = init!(klog_view_info);
     let mut info = init!(klog_manager_info);
     let mut log_info = init!(klog_log_info);
     let mut found = init!(klog_timestamp_offset);
@@ -146,6 +150,14 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_cursor_next_packed" => klog_cursor_next_packed(cur, null_mut(), 0, &raw mut read, e),
         "klog_cursor_seek" => klog_cursor_seek(cur, 0, e),
         "klog_cursor_close" => klog_cursor_close(cur),
+        "klog_view_open" => klog_view_open(t, 0, null(), &raw mut view, &raw mut view_info, e),
+        "klog_view_close" => klog_view_close(view),
+        "klog_decode" => klog_decode(null(), 0, 0, null_mut(), 0, null_mut(), 0, &raw mut read, e),
+        "klog_decode_packed" => klog_decode_packed(null(), 0, 0, null_mut(), 0, &raw mut read, e),
+        "klog_encode" => klog_encode(null(), 0, null(), 0, null_mut(), 0, null_mut(), e),
+        "klog_encode_packed" => {
+            klog_encode_packed(null(), 0, null(), 0, null_mut(), 0, null_mut(), e)
+        }
         "klog_append_marker" => klog_append_marker(t, 1, 0, 1, 0, null_mut(), e),
         "klog_offset_for_epoch" => klog_offset_for_epoch(t, 0, &raw mut epoch, e),
         "klog_epoch_assign" => klog_epoch_assign(t, 0, 0, e),

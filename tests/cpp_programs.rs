@@ -1,0 +1,125 @@
+//! The C++ header: compiled in every mode without a warning, with and without exceptions and RTTI, and run with both
+//! libraries, under valgrind and the sanitizers.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic)]
+
+#[path = "support/native.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod native;
+#[path = "support/skip.rs"]
+mod skip;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use native::{Linking, ROOT, SANITIZERS, compilers, data_dir, printed, run, run_watched, scratch};
+
+/// The modes that a program may be in: none may see a warning, or lack anything.
+const MODES: [&[&str]; 3] = [
+    &[],
+    &["-fno-exceptions", "-fno-rtti"],
+    &["-DKLOG_DEBUG", "-DKLOG_EXCEPTIONS=0"],
+];
+
+fn compiler(name: &str, standard: &str) -> Command {
+    let mut cxx = Command::new(name);
+    cxx.args([
+        &format!("-std={standard}"),
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Wconversion",
+        "-Wsign-conversion",
+        "-Wshadow",
+        "-Wnon-virtual-dtor",
+        "-Werror",
+    ]);
+    cxx.args([
+        format!("-I{ROOT}/include"),
+        format!("-I{ROOT}/bindings/cpp"),
+    ]);
+    cxx
+}
+
+fn everything(scratch: &Path, standard: &str, linking: Linking, mode: &[&str]) -> PathBuf {
+    let program = scratch.join(format!("everything-{standard}-{}", mode.len()));
+    let mut cxx = compiler("c++", standard);
+    cxx.args(mode)
+        .arg(format!("{ROOT}/tests/cpp/everything.cpp"))
+        .arg("-o")
+        .arg(&program);
+    linking.add_to(&mut cxx, scratch);
+    run(&mut cxx);
+    program
+}
+
+#[test]
+fn the_header_compiles_in_every_mode_without_a_warning() {
+    for name in compilers(&["c++", "clang++"]) {
+        for standard in ["c++17", "c++20", "c++2b"] {
+            for mode in MODES {
+                run(compiler(name, standard)
+                    .args(mode)
+                    .arg("-fsyntax-only")
+                    .arg(format!("{ROOT}/tests/cpp/everything.cpp")));
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_of_the_header_works_with_both_libraries() {
+    let scratch = scratch();
+    for (n, (standard, linking, mode)) in [
+        ("c++17", Linking::Shared, MODES[1]),
+        ("c++20", Linking::Static, MODES[2]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let program = everything(scratch.path(), standard, linking, mode);
+        let data = data_dir(scratch.path(), &n.to_string());
+        let said = printed(Command::new(program).arg(data));
+        assert!(said.ends_with(" checks\n"), "{said}");
+    }
+}
+
+#[test]
+fn everything_is_clean_under_valgrind() {
+    if skip::is_skipped("valgrind") {
+        return;
+    }
+    let scratch = scratch();
+    let program = everything(scratch.path(), "c++17", Linking::Shared, MODES[0]);
+    let data = data_dir(scratch.path(), "data");
+    run_watched(&program, &[&data]);
+}
+
+#[test]
+fn everything_is_clean_under_the_address_and_undefined_sanitizers() {
+    if skip::is_skipped("sanitizers") {
+        return;
+    }
+    let scratch = scratch();
+    let program = everything(scratch.path(), "c++20", Linking::Static, &SANITIZERS);
+    run(Command::new(program).arg(data_dir(scratch.path(), "data")));
+}
+
+/// The C++ program of the README.
+#[test]
+fn the_readmes_program_does_what_it_says() {
+    let scratch = scratch();
+    let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
+    let (_, behind) = readme.split_once("```cpp\n").unwrap();
+    let source = scratch.path().join("readme.cpp");
+    std::fs::write(&source, behind.split_once("```").unwrap().0).unwrap();
+    let program = scratch.path().join("readme");
+    let mut cxx = compiler("c++", "c++17");
+    cxx.arg(&source).arg("-o").arg(&program);
+    Linking::Shared.add_to(&mut cxx, scratch.path());
+    run(&mut cxx);
+    let data = scratch.path().join("data");
+    for expected in ["0 paid\n", "0 paid\n1 paid\n"] {
+        assert_eq!(printed(Command::new(&program).arg(&data)), expected);
+    }
+}
