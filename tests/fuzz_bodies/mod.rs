@@ -16,6 +16,7 @@ mod batch;
 mod codec;
 mod control;
 mod directory;
+mod foreign;
 mod indexes;
 mod legacy;
 mod names;
@@ -46,6 +47,12 @@ pub(crate) const TARGETS: &[Target] = &[
         name: "append",
         body: append::body,
         seeds: append::seeds,
+        mutations: 6_000,
+    },
+    Target {
+        name: "foreign",
+        body: foreign::body,
+        seeds: foreign::seeds,
         mutations: 6_000,
     },
     Target {

@@ -136,6 +136,7 @@ struct Shared {
     powered: bool,
     trace: Option<Vec<Op>>,
     snapshots: Option<Vec<Disk>>,
+    all_pinned: bool,
 }
 
 impl fmt::Debug for SimFs {
@@ -166,6 +167,7 @@ impl SimFs {
             powered: true,
             trace: None,
             snapshots: None,
+            all_pinned: false,
         };
         Self {
             shared: Arc::new(Mutex::new(shared)),
@@ -203,6 +205,11 @@ impl SimFs {
         let mut moments = shared.snapshots.take().unwrap_or_default();
         moments.push(shared.disk.clone());
         moments.into_iter().map(Self::on).collect()
+    }
+
+    /// From now on somebody is taken to hold all bytes of every file ([`File::is_pinned_behind`]).
+    pub fn pin_everything(&self) {
+        self.shared.lock().all_pinned = true;
     }
 
     /// Adds a failure to come.
@@ -539,6 +546,11 @@ impl File for SimFile {
         let content = shared.disk.content(self.ino);
         let len = to_usize(len).min(content.len());
         Ok(Mapping::from_bytes(content[..len].to_vec()))
+    }
+
+    fn is_pinned_behind(&self, len: u64) -> Result<bool> {
+        let shared = self.fs.shared.lock();
+        Ok(shared.all_pinned && shared.disk.content(self.ino).len() as u64 > len)
     }
 
     fn raw_fd(&self) -> Option<RawFd> {
