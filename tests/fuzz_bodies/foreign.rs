@@ -75,7 +75,7 @@ fn check(batch: Batch<'_>, expected: &[Decoded]) {
         (status, out)
     };
     let (status, asked) = call(&mut [], &mut []);
-    let (count, needed) = (asked.records as usize, asked.bytes_needed as usize);
+    let (count, needed) = (asked.records as usize, size(asked.bytes_needed));
     assert_eq!(status == KLOG_OK, expected.is_empty());
     assert_eq!(count, expected.len());
     // SAFETY: integers and pointers, for which zero is a value.
@@ -90,7 +90,7 @@ fn check(batch: Batch<'_>, expected: &[Decoded]) {
     }
     let (status, out) = call(&mut records, room);
     assert_eq!(
-        (status, out.records as usize, out.bytes as usize),
+        (status, out.records as usize, size(out.bytes)),
         (KLOG_OK, count, bytes.len())
     );
     for (lent, expected) in records.iter().zip(expected) {
@@ -111,24 +111,28 @@ fn check(batch: Batch<'_>, expected: &[Decoded]) {
         (status, out)
     };
     if let (KLOG_ERR_BUFFER_TOO_SMALL, out) = pack(&mut packed) {
-        packed.resize(out.bytes_needed as usize, 0);
+        packed.resize(size(out.bytes_needed), 0);
     }
     let (status, out) = pack(&mut packed);
     assert_eq!((status, out.records as usize), (KLOG_OK, count));
     assert_eq!(packed[24..32], (packed.len() as u64).to_le_bytes());
 }
 
+fn size(counted: u64) -> usize {
+    usize::try_from(counted).expect("what lies in memory")
+}
+
 fn owned(record: &klog_record) -> Decoded {
     let bytes = |pointer: *const std::ffi::c_void, len: u64| {
-        // SAFETY: what a call lent, of a batch and a buffer that live.
         (!pointer.is_null()).then(|| {
-            unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), len as usize) }.to_vec()
+            // SAFETY: what a call lent, of a batch and a buffer that live.
+            unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), size(len)) }.to_vec()
         })
     };
     let headers: &[klog_header] = match record.header_count {
         0 => &[],
         // SAFETY: as above.
-        count => unsafe { std::slice::from_raw_parts(record.headers, count as usize) },
+        count => unsafe { std::slice::from_raw_parts(record.headers, size(count)) },
     };
     Decoded {
         offset: klog::types::Offset(record.offset),
