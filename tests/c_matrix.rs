@@ -143,11 +143,15 @@ fn parameter(text: &str) -> Parameter {
 }
 
 /// Functions that answer something else than KLOG_OK when all is well with their arguments.
-const ANSWERS: [(&str, &str); 4] = [
+const ANSWERS: [(&str, &str); 6] = [
     ("klog_manager_open_progress", "KLOG_ERR_END"),
     ("klog_events_poll", "KLOG_ERR_TIMED_OUT"),
     ("klog_manager_resolve", "KLOG_ERR_INVALID_ARGUMENT"),
     ("klog_log_promote", "KLOG_ERR_INVALID_ARGUMENT"),
+    // Nothing was paused.
+    ("klog_clean_resume", "KLOG_ERR_INVALID_ARGUMENT"),
+    // No cleaner runs.
+    ("klog_clean_await", "KLOG_ERR_TIMED_OUT"),
 ];
 
 fn answer(function: &Function) -> &'static str {

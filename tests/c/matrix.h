@@ -91,6 +91,8 @@ static void begin(void) {
     MUST(klog_config_create(KLOG_CONFIG_BROKER, &broker_changes, &err));
     MUST(klog_config_set(broker_changes, "log.retention.ms", KLOG_NTS, "70000", KLOG_NTS, &err));
     MUST(klog_config_create(KLOG_CONFIG_TOPIC, &topic_overrides, &err));
+    MUST(klog_config_set(topic_overrides, "cleanup.policy", KLOG_NTS, "compact,delete", KLOG_NTS, &err));
+    create.config = topic_overrides;
     MUST(klog_manager_open(&options, &manager, &err));
     MUST(klog_log_open(manager, "t", 1, 0, &create, &opened_log, &err));
     MUST(klog_append(opened_log, records, 2, NULL, NULL, &err));
