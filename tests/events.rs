@@ -297,7 +297,7 @@ fn an_event_that_is_put_back_comes_again() {
     log(&manager, "t-1");
     let mut offered = 0;
     let taken = events
-        .poll_each(None, |_| {
+        .poll_each(&klog::service::Patience::ENDLESS, |_| {
             offered += 1;
             if offered == 1 {
                 Take::More

@@ -40,6 +40,7 @@ growable! {
     klog_error klog_manager_options klog_manager_info klog_log_options klog_log_info klog_append_options
     klog_append_result klog_read_options klog_read_result klog_timestamp_offset
     klog_epoch_offset klog_retain_result klog_tick_result klog_metric klog_open_progress
+    klog_wait_options klog_appender_options
 }
 
 /// The size that the caller wrote into its struct, which is not null.

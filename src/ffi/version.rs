@@ -9,7 +9,7 @@ use super::types::{klog_error, klog_status};
 use crate::error::{Error, ErrorKind};
 
 /// Hash over every struct's layout and every constant of this header, for klog_abi_check.
-pub const KLOG_LAYOUT_HASH: u64 = 8_034_004_721_758_525_399;
+pub const KLOG_LAYOUT_HASH: u64 = 3_812_689_780_986_624_109;
 
 /// The version of the library that is loaded: (MAJOR << 16) | (MINOR << 8) | PATCH.
 ///

@@ -10,6 +10,7 @@
 //! descriptor is close-on-exec; nothing is mapped for writing. Implements design.md 3, c-abi.md 1.11 and 1.12.
 #![allow(clippy::disallowed_methods)] // this is the place that the rule keeps free
 
+mod bell;
 mod clock;
 mod deadline;
 mod eventfd;
@@ -20,6 +21,7 @@ mod read_only;
 mod real;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
+mod wait_fd;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::types::TimestampMs;
 
+pub use bell::{Bell, Heard};
 pub use clock::{Clock, ManualClock, Stopwatch, SystemClock};
 pub use deadline::Deadline;
 pub use eventfd::EventFd;
@@ -39,6 +42,7 @@ pub use read_only::ReadOnlyFs;
 pub use real::RealFs;
 #[cfg(any(test, feature = "sim"))]
 pub use sim::SimFs;
+pub use wait_fd::WaitFd;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
