@@ -9,6 +9,8 @@
     clippy::cast_possible_wrap
 )]
 
+#[path = "../support/asleep.rs"]
+mod asleep;
 #[macro_use]
 mod calls;
 mod arguments;
@@ -23,3 +25,4 @@ mod read_only;
 mod telling;
 mod threads;
 mod transactions;
+mod waiting;
