@@ -36,7 +36,9 @@ fn appender(log: &Arc<Log>, options: AppenderOptions) -> Appender {
 fn add(appender: &Appender, records: &[Rec]) -> Ticket {
     appender
         .add(&Patience::ENDLESS, |builder| {
-            records.iter().for_each(|record| record.push_to(builder));
+            for record in records {
+                record.push_to(builder);
+            }
             Ok(())
         })
         .unwrap()
@@ -54,6 +56,12 @@ fn got(appender: &Appender, ticket: Ticket) -> Result<(i64, i64), ErrorKind> {
         .map_err(|e| e.kind())
 }
 
+/// Appends what lingers, and sees that the ticket's records are there.
+fn got_by_flush(appender: &Appender, ticket: Ticket) {
+    appender.flush(&Patience::ENDLESS).unwrap();
+    got(appender, ticket).unwrap();
+}
+
 /// How many batches a log holds.
 fn batches(log: &Log) -> u32 {
     support::engine::read(log, 0, usize::MAX).unwrap().0.batches
@@ -66,10 +74,8 @@ fn lingering() -> AppenderOptions {
     }
 }
 
-fn thread() -> Option<Arc<AppenderThread>> {
-    Some(Arc::new(
-        AppenderThread::start(Arc::new(AtomicBool::new(false))).unwrap(),
-    ))
+fn thread() -> Arc<AppenderThread> {
+    Arc::new(AppenderThread::start(Arc::new(AtomicBool::new(false))).unwrap())
 }
 
 #[test]
@@ -231,7 +237,7 @@ fn threads_that_add_share_batches_and_syncs_with_a_thread_and_a_full_queue() {
         },
         batch_bytes: 1000,
         queue_bytes: 2000,
-        thread: thread(),
+        thread: Some(thread()),
         ..AppenderOptions::default()
     };
     let (batches, records) = many_threads(options, &manager);
@@ -249,7 +255,7 @@ fn the_thread_appends_what_nobody_waits_for_when_its_time_has_come() {
     let options = AppenderOptions {
         linger: Duration::from_millis(5),
         batch_bytes: 200,
-        thread: thread(),
+        thread: Some(thread()),
         ..AppenderOptions::default()
     };
     let a = appender(&t, options);
@@ -272,7 +278,7 @@ fn the_thread_appends_what_nobody_waits_for_when_its_time_has_come() {
         &t,
         AppenderOptions {
             batch_bytes: 100,
-            thread: thread(),
+            thread: Some(thread()),
             ..lingering()
         },
     );
@@ -326,31 +332,28 @@ fn a_full_queue_holds_adds_up_or_refuses_them() {
     // While somebody appends there is no room, and no work: the log stands still.
     add_one(&a, "d");
     let frozen = t.freeze().unwrap();
-    std::thread::scope(|scope| {
-        let worker = scope.spawn(|| a.flush(&Patience::ENDLESS));
-        let refused = loop {
-            match a.add(&Patience::NONE, |builder| {
-                rec(NOW, "full", "v").push_to(builder);
-                Ok(())
-            }) {
-                // Until the worker has taken what there was, some room may be left.
-                Ok(_) => {}
-                Err(e) => break e,
-            }
-        };
-        assert_eq!(refused.kind(), ErrorKind::QueueFull);
-        let slow = a.add(&Patience::of(Duration::from_millis(10)), |builder| {
-            rec(NOW, "slow", "v").push_to(builder);
-            Ok(())
-        });
-        assert_eq!(slow.unwrap_err().kind(), ErrorKind::TimedOut);
-        let waited = woken(|| add_one(&a, "waited"), || drop(frozen));
-        worker.join().unwrap().unwrap();
-        got(&a, waited).unwrap();
-    });
+    let flushed = woken(
+        || a.flush(&Patience::ENDLESS).map_err(|e| e.kind()),
+        || {
+            let try_add = |patience: &Patience<'_>| {
+                a.add(patience, |builder| {
+                    rec(NOW, "refused", "v").push_to(builder);
+                    Ok(())
+                })
+                .unwrap_err()
+                .kind()
+            };
+            assert_eq!(try_add(&Patience::NONE), ErrorKind::QueueFull);
+            let brief = Patience::of(Duration::from_millis(10));
+            assert_eq!(try_add(&brief), ErrorKind::TimedOut);
+            let waited = woken(|| add_one(&a, "waited"), || drop(frozen));
+            got_by_flush(&a, waited);
+        },
+    );
+    assert_eq!(flushed, Ok(()));
     let keys: Vec<String> = scan(t, 0).into_iter().map(|r| r.unwrap().1).collect();
     assert_eq!(keys.last().unwrap(), "waited");
-    assert!(!keys.iter().any(|key| key == "slow"));
+    assert!(!keys.iter().any(|key| key == "refused"));
     manager.close().unwrap();
 }
 
@@ -362,7 +365,7 @@ fn closing_appends_or_drops_what_is_left_and_wakes_who_waits() {
     let a = appender(&t, lingering());
     let ticket = add_one(&a, "a");
     let answers = all_woken((0..3).map(|_| || got(&a, ticket)).collect(), || {
-        a.close(Leftover::Append).unwrap()
+        a.close(Leftover::Append).unwrap();
     });
     assert_eq!(answers, [Ok((0, 0)); 3]);
     let late = a.add(&Patience::ENDLESS, |_| Ok(())).unwrap_err();

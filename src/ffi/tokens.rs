@@ -108,23 +108,18 @@ pub(crate) fn open_count() -> u64 {
     CELLS.open.load(SeqCst)
 }
 
+fn new_cell() -> Result<(&'static Cell, u32)> {
+    let index = CELLS.all.push(Cell::default());
+    let known = u32::try_from(index).ok().filter(|&index| index < u32::MAX);
+    known
+        .and_then(|known| Some((CELLS.all.get(index)?, known)))
+        .ok_or_else(|| Error::new(ErrorKind::Limit, "too many cancel tokens are open"))
+}
+
 /// Makes a token.
 pub(crate) fn create() -> Result<klog_cancel> {
     watch_forks();
-    let (cell, index) = match take_free() {
-        Some(free) => free,
-        None => {
-            let index = CELLS.all.push(Cell::default());
-            let index = u32::try_from(index)
-                .ok()
-                .filter(|&index| index < u32::MAX)
-                .ok_or_else(|| Error::new(ErrorKind::Limit, "too many cancel tokens are open"))?;
-            match CELLS.all.get(index as usize) {
-                Some(cell) => (cell, index),
-                None => unreachable!("it was pushed, and none is ever taken away"),
-            }
-        }
-    };
+    let (cell, index) = take_free().map_or_else(new_cell, Ok)?;
     cell.token.renew();
     cell.forks.store(forks(), SeqCst);
     let generation = generation(cell.state.load(SeqCst)) + 1;
@@ -248,7 +243,9 @@ mod tests {
         }
         assert_eq!(fire(token), Err(ErrorKind::StaleHandle));
         assert!(held.token().check().is_ok());
-        others.into_iter().for_each(|other| close(other).unwrap());
+        for other in others {
+            close(other).unwrap();
+        }
     }
 
     /// Handles that come and go while old ones are fired: no token is ever fired but by its own handle.

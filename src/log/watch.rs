@@ -105,9 +105,8 @@ impl Watch {
         }
         let cuts = log.cut_count();
         let known = self.from.filter(|place| place.cuts == cuts);
-        let from = match known.map_or_else(|| Place::of(log, self.condition.offset, end), Ok) {
-            Ok(from) => from,
-            Err(_) => return true,
+        let Ok(from) = known.map_or_else(|| Place::of(log, self.condition.offset, end), Ok) else {
+            return true;
         };
         self.from = Some(from);
         log.bytes_between(from, end, upto, enough)

@@ -131,8 +131,8 @@ pub(super) enum Look<T> {
     There(T),
     /// It is not. It is looked for again when the call is woken.
     NotYet,
-    /// As [`Self::NotYet`], and at the latest then.
-    LookAgainAt(Deadline),
+    /// It is not, and then it is looked for again, whether the call is woken or not.
+    NotBefore(Deadline),
 }
 
 /// Sleeps until `look` finds something, or fails, or patience ends; then TIMED_OUT, where `what` says what was waited for.
@@ -163,7 +163,7 @@ pub(super) fn wait_for<T, E>(
         let again = match look()? {
             Look::There(found) => return Ok(found),
             Look::NotYet => Deadline::NEVER,
-            Look::LookAgainAt(deadline) => deadline,
+            Look::NotBefore(deadline) => deadline,
         };
         if patience.deadline.has_passed() {
             return Err(timed_out());

@@ -295,7 +295,7 @@ impl<T: Tag> Shared<T> {
             return Ok(Look::There(ready));
         }
         let next = self.state.lock().timeouts.first().map(|(at, _)| *at);
-        Ok(next.map_or(Look::NotYet, Look::LookAgainAt))
+        Ok(next.map_or(Look::NotYet, Look::NotBefore))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 /// Whether a thread of this process sleeps.
-fn sleeps(thread: i32) -> bool {
+pub(crate) fn sleeps(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
     stat.rsplit(')')
         .next()

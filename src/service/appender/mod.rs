@@ -373,7 +373,7 @@ impl Core {
                     && Arc::ptr_eq(&filling.batch, batch)
                     && !self.is_due(filling, state.is_closed)
                 {
-                    return Ok(Look::LookAgainAt(filling.due));
+                    return Ok(Look::NotBefore(filling.due));
                 }
                 drop(self.work(state));
                 Ok(match batch.outcome.get() {

@@ -254,13 +254,13 @@ mod tests {
         queue.count_add(start.try_into().unwrap(), 10)
     }
 
-    fn done(first: i64, records: u32) -> Result<AppendResult> {
-        Ok(AppendResult {
+    fn done(first: i64, records: u32) -> AppendResult {
+        AppendResult {
             first_offset: Offset(first),
             last_offset: Offset(first) + (i64::from(records) - 1),
             records,
             ..nothing_added(Offset(0))
-        })
+        }
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
         let taken = queue.take_due(|_| false);
         assert_eq!((taken.len(), queue.in_work.len()), (1, 1));
         assert_eq!(queue.batch_of(3).unwrap().first_ticket, 1);
-        queue.finish(taken.into_iter().map(|f| (f, done(100, 6))).collect());
+        queue.finish(taken.into_iter().map(|f| (f, Ok(done(100, 6)))).collect());
         assert_eq!(queue.bytes, 10);
         let batch = queue.batch_of(2).unwrap();
         let of = |number| {
@@ -299,7 +299,7 @@ mod tests {
         for _ in 0..batches {
             add(&mut queue, 1);
             let taken = queue.take_due(|_| true);
-            queue.finish(taken.into_iter().map(|f| (f, done(0, 1))).collect());
+            queue.finish(taken.into_iter().map(|f| (f, Ok(done(0, 1)))).collect());
         }
         assert!(queue.kept <= KEPT_MAX && queue.done.len() > 10_000);
         assert!(queue.batch_of(1).is_err());
