@@ -16,7 +16,7 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 19] = [
+    const SOURCES: [&str; 22] = [
         "constants.rs",
         "types.rs",
         "version.rs",
@@ -24,6 +24,8 @@ mod header {
         "manager.rs",
         "log.rs",
         "append.rs",
+        "many.rs",
+        "appender.rs",
         "read.rs",
         "cursor.rs",
         "view.rs",
@@ -34,6 +36,7 @@ mod header {
         "clean.rs",
         "moving.rs",
         "cancel.rs",
+        "wait.rs",
         "metrics.rs",
         "events.rs",
     ];

@@ -11,9 +11,9 @@
  * Answers. Every fallible function returns a klog_status: KLOG_OK (0), or a KLOG_ERR_ constant above 0. Details go into the
  * caller's klog_error, whose address may be null. On KLOG_OK it is untouched. errno means nothing after a call.
  *
- * Handles. klog_config, klog_manager, klog_log, klog_cursor, klog_view, klog_cancel and klog_events are numbers, copied
- * freely; id 0 is null. Using a closed one is KLOG_ERR_STALE_HANDLE, never undefined; so is closing twice. Children of a
- * closed manager answer KLOG_ERR_CLOSED. Every open needs its close.
+ * Handles. klog_config, klog_manager, klog_log, klog_cursor, klog_view, klog_appender, klog_waiter, klog_cancel and
+ * klog_events are numbers, copied freely; id 0 is null. Using a closed one is KLOG_ERR_STALE_HANDLE, never undefined; so is
+ * closing twice. Children of a closed manager answer KLOG_ERR_CLOSED. Every open needs its close.
  *
  * Ownership. The caller owns every buffer and struct that it passes; the library keeps no pointer to it after the return.
  * The library never returns memory that the caller must free. A cursor lends records until the next call on it, a view its
@@ -41,8 +41,13 @@
  * Fork. In a forked child every call with an inherited handle answers KLOG_ERR_FORKED, but for its close, which touches no
  * file.
  *
- * The library installs no signal handler, prints nothing, reads no environment variable and has no thread of its own after
- * a call returned.
+ * Waiting. timeout_ms is 0 for not at all, -1 for no limit, else milliseconds of the monotonic clock; when it is up the answer
+ * is KLOG_ERR_TIMED_OUT. A klog_cancel, which may be null, ends the calls that carry it with KLOG_ERR_CANCELLED, and no others.
+ * Closing what a call waits on ends it with KLOG_ERR_CLOSED. None of them loses data or a place: an append that was accepted
+ * is completed, a cursor stays where it was. Signals do not end calls.
+ *
+ * The library installs no signal handler, prints nothing, reads no environment variable, and has threads of its own only while
+ * a call runs, and with background_threads other than 0 until the manager is closed.
  */
 
 #ifndef KLOG_H
@@ -150,6 +155,11 @@ inline Struct klog_init() {
  * klog_manager_close: write nothing, as a crash would; the next open recovers.
  */
 #define KLOG_CLOSE_ABANDON 1
+
+/**
+ * klog_appender_close: drop what is not appended yet.
+ */
+#define KLOG_CLOSE_DISCARD 2
 
 /**
  * klog_log_open: make the log if there is none.
@@ -347,6 +357,26 @@ inline Struct klog_init() {
  * klog_read_result.flags: the first batch is larger than max_bytes.
  */
 #define KLOG_READF_FIRST_INCOMPLETE 1
+
+/**
+ * klog_wait_options.kind: the log end; something was appended.
+ */
+#define KLOG_WAIT_LOG_END 0
+
+/**
+ * klog_wait_options.kind: the high watermark; readers of committed data get on.
+ */
+#define KLOG_WAIT_HIGH_WATERMARK 1
+
+/**
+ * klog_wait_options.kind: the last stable offset; readers of committed transactions get on.
+ */
+#define KLOG_WAIT_LAST_STABLE 2
+
+/**
+ * klog_wait_options.kind: the recovery point; records below survive a power cut.
+ */
+#define KLOG_WAIT_DURABLE 3
 
 /**
  * klog_checkpoint: recovery points.
@@ -842,7 +872,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 9043395790314244137
+#define KLOG_LAYOUT_HASH 6528415806448022832
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1387,6 +1417,135 @@ typedef struct {
 } klog_append_result;
 
 /**
+ * One append of klog_append_many: log, records and count go in, the rest comes out.
+ */
+typedef struct {
+    /**
+     * Where to append.
+     */
+    klog_log log;
+    /**
+     * The records of one batch.
+     */
+    const klog_record *records;
+    /**
+     * How many records.
+     */
+    uint64_t count;
+    /**
+     * Out: first offset assigned, -1 if nothing was appended.
+     */
+    int64_t first_offset;
+    /**
+     * Out: last offset assigned, -1 if nothing was appended.
+     */
+    int64_t last_offset;
+    /**
+     * Out: the time of the append if the topic's timestamps are that, else -1.
+     */
+    int64_t log_append_time_ms;
+    /**
+     * Out: KLOG_OK, or why this one was not appended.
+     */
+    klog_status status;
+    /**
+     * Out: Kafka's code for that, 0 for none.
+     */
+    int32_t kafka_code;
+    /**
+     * 0.
+     */
+    uint64_t reserved;
+} klog_append_item;
+
+/**
+ * One append of klog_append_many_packed: log, packed and len go in, the rest comes out.
+ */
+typedef struct {
+    /**
+     * Where to append.
+     */
+    klog_log log;
+    /**
+     * A packed buffer with the records of one batch.
+     */
+    const void *packed;
+    /**
+     * Its bytes.
+     */
+    uint64_t len;
+    /**
+     * Out: first offset assigned, -1 if nothing was appended.
+     */
+    int64_t first_offset;
+    /**
+     * Out: last offset assigned, -1 if nothing was appended.
+     */
+    int64_t last_offset;
+    /**
+     * Out: the time of the append if the topic's timestamps are that, else -1.
+     */
+    int64_t log_append_time_ms;
+    /**
+     * Out: KLOG_OK, or why this one was not appended.
+     */
+    klog_status status;
+    /**
+     * Out: Kafka's code for that, 0 for none.
+     */
+    int32_t kafka_code;
+    /**
+     * 0.
+     */
+    uint64_t reserved;
+} klog_packed_item;
+
+/**
+ * How an appender works. Zero is the default of every field but struct_size.
+ */
+typedef struct {
+    /**
+     * sizeof(klog_appender_options).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t flags;
+    /**
+     * How its batches are appended; null is the defaults. It is copied. Without KLOG_APPEND_IF_LOG_END and record_errors, of
+     * origin KLOG_ORIGIN_CLIENT.
+     */
+    const klog_append_options *append;
+    /**
+     * A batch is closed when it holds so many bytes, uncompressed; 0 is 65536. max.message.bytes of the topic bounds it too.
+     */
+    uint64_t batch_bytes;
+    /**
+     * Adds wait when so many bytes are not appended yet; 0 is 16777216.
+     */
+    uint64_t queue_bytes;
+    /**
+     * How long a batch that is not full waits for more records; 0 is not at all.
+     */
+    int64_t linger_us;
+    /**
+     * 0.
+     */
+    uint64_t reserved[6];
+} klog_appender_options;
+
+/**
+ * An accumulator of small appends to one log. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_appender;
+
+/**
  * A token that ends long calls (klog_cancel_create). A handle.
  */
 typedef struct {
@@ -1429,15 +1588,15 @@ typedef struct {
      */
     int32_t leader_epoch;
     /**
-     * Not used yet; 0.
+     * With timeout_ms: wait until so many bytes can be read; 0 is one.
      */
     uint64_t min_bytes;
     /**
-     * Not used yet; 0: reads do not wait.
+     * How long to wait if there is less: 0 not at all, -1 without limit.
      */
     int64_t timeout_ms;
     /**
-     * Not used yet; null.
+     * What ends the waiting, and the call; null is nothing.
      */
     klog_cancel cancel;
     /**
@@ -1862,6 +2021,76 @@ typedef struct {
 } klog_clean_progress;
 
 /**
+ * What to wait for. Zero is the default of every field but struct_size.
+ */
+typedef struct {
+    /**
+     * sizeof(klog_wait_options).
+     */
+    uint32_t struct_size;
+    /**
+     * KLOG_WAIT_ constant: which end of the log.
+     */
+    uint32_t kind;
+    /**
+     * The end has to lie above this offset: the record at it is there then.
+     */
+    int64_t offset;
+    /**
+     * Bytes of stored batches that have to lie between the offset and the end; 0 is any.
+     */
+    uint64_t min_bytes;
+    /**
+     * How long to wait: 0 not at all, -1 without limit.
+     */
+    int64_t timeout_ms;
+    /**
+     * What ends the waiting; null is nothing.
+     */
+    klog_cancel cancel;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} klog_wait_options;
+
+/**
+ * Logs that are waited for together. A handle.
+ */
+typedef struct {
+    /**
+     * Not for the caller to interpret.
+     */
+    uint64_t id;
+} klog_waiter;
+
+/**
+ * A log that a waiter found ready.
+ */
+typedef struct {
+    /**
+     * The handle that was armed.
+     */
+    klog_log log;
+    /**
+     * What was given with it.
+     */
+    uint64_t user_data;
+    /**
+     * Where the end is that was waited for; -1 unless status is KLOG_OK.
+     */
+    int64_t offset;
+    /**
+     * KLOG_WAIT_ constant.
+     */
+    uint32_t kind;
+    /**
+     * KLOG_OK, or why the wait ended without it.
+     */
+    klog_status status;
+} klog_ready;
+
+/**
  * A metric, as klog_metric_describe tells of it. Its texts are static.
  */
 typedef struct {
@@ -2206,7 +2435,8 @@ klog_status klog_checkpoint(klog_manager manager,
 
 /**
  * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The handle ends
- * in any case, and the logs and cursors of this manager answer KLOG_ERR_CLOSED from now on. An error says what could not
+ * in any case, and the logs, cursors, appenders, waiters and event streams of this manager answer KLOG_ERR_CLOSED from now on;
+ * calls that wait for them wake with it. What appenders hold that was not appended is dropped: close them before. An error says what could not
  * be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing is written.
  *
  * Thread class T2, cost class C4. timeout_ms must be -1: closing does not time out yet. err is nullable.
@@ -2311,7 +2541,8 @@ klog_status klog_roll(klog_log log,
                       klog_error *err);
 
 /**
- * Ends the handle. The log stays open in its manager.
+ * Ends the handle. The log stays open in its manager. Calls that wait with this handle answer KLOG_ERR_CLOSED, and so does
+ * what was armed with it.
  *
  * Thread class T2, cost class C1.
  */
@@ -2413,14 +2644,147 @@ klog_status klog_append_marker(klog_log log,
                                klog_error *err);
 
 /**
+ * Appends to many logs of a manager in one call: each item is a batch of its own, as klog_append would append it, and has its
+ * own answer. Items are appended in order, several of one log too; one that fails does not keep the others from being appended.
+ * With KLOG_DURABILITY_FSYNC each log is synced once, after all items.
+ *
+ * KLOG_OK if every item was appended; else the status of the first one that was not, which err describes. Every item is
+ * written in both cases, unless an argument of the call itself is wrong: then nothing was appended, and no item is written.
+ * KLOG_APPEND_IF_LOG_END and record_errors are for one log: with them the call is KLOG_ERR_INVALID_ARGUMENT.
+ *
+ * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. items is required unless count is 0; opts and err are
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append_many(klog_manager manager,
+                             klog_append_item *items,
+                             size_t count,
+                             const klog_append_options *opts,
+                             klog_error *err);
+
+/**
+ * As klog_append_many, each item from a packed buffer.
+ *
+ * Thread class T0, cost class C2, with KLOG_DURABILITY_FSYNC C3. items is required unless count is 0; opts and err are
+ * nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_append_many_packed(klog_manager manager,
+                                    klog_packed_item *items,
+                                    size_t count,
+                                    const klog_append_options *opts,
+                                    klog_error *err);
+
+/**
+ * Opens an appender for a log: what many threads add in small lots is appended in few batches, and with KLOG_DURABILITY_FSYNC
+ * synced together. What is added is in the log in the order of its tickets.
+ *
+ * Who waits does the work: a call that waits for a ticket, flushes, or finds the queue full appends what is there, for all
+ * others too, unless another one does it already. With background_threads of the manager other than 0 one thread of the
+ * library does it for the batches that nobody waits for, when they are full or opts->linger_us has passed. Without, there is
+ * none, and what nobody waits for stays where it is until the queue is full, or the close.
+ *
+ * With KLOG_APPEND_HAS_PRODUCER the sequence numbers begin at base_sequence and go on from batch to batch; a batch that is
+ * refused uses none.
+ *
+ * Thread class T2, cost class C1. opts and err are nullable; out is required, null on failure. KLOG_ERR_INVALID_ARGUMENT with
+ * KLOG_APPEND_IF_LOG_END, record_errors or another origin than KLOG_ORIGIN_CLIENT.
+ */
+KLOG_NODISCARD
+klog_status klog_appender_open(klog_log log,
+                               const klog_appender_options *opts,
+                               klog_appender *out,
+                               klog_error *err);
+
+/**
+ * Adds records, all or nothing, to be appended together and in this order. They are copied, and checked as far as they can be
+ * by themselves; what the log says of them, klog_appender_wait tells. The batch that they are in is refused as a whole. *ticket
+ * stands for them; 0 if count is 0. Adding does not sleep but while opts->queue_bytes are not appended yet.
+ *
+ * KLOG_ERR_QUEUE_FULL if the queue is full and timeout_ms is 0, KLOG_ERR_TIMED_OUT if it was full for timeout_ms (-1: no
+ * limit): then, and after any other error, nothing was added. KLOG_ERR_CLOSED once the appender or the manager is closed.
+ *
+ * Thread class T0, cost class C4. records is required unless count is 0; ticket and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_appender_add(klog_appender appender,
+                              const klog_record *records,
+                              size_t count,
+                              int64_t timeout_ms,
+                              uint64_t *ticket,
+                              klog_error *err);
+
+/**
+ * As klog_appender_add, from a packed buffer of len bytes (docs/format.md describes it).
+ *
+ * Thread class T0, cost class C4. packed is required; ticket and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_appender_add_packed(klog_appender appender,
+                                     const void *packed,
+                                     size_t len,
+                                     int64_t timeout_ms,
+                                     uint64_t *ticket,
+                                     klog_error *err);
+
+/**
+ * Waits until the records of a ticket are appended, and durable with KLOG_DURABILITY_FSYNC. out->first_offset, last_offset
+ * and records are those of the ticket; the rest is that of the batch that holds them. Any thread may wait for a ticket, any
+ * number of times: the results of the last 16000 adds at least are kept.
+ *
+ * Fails as the append of the batch did, for each of its tickets. KLOG_ERR_TIMED_OUT after timeout_ms (0: not at all, -1: no
+ * limit), KLOG_ERR_CANCELLED once cancel was fired: the records are still on their way, and can be waited for again. A call
+ * that appends for all is not interrupted in it. KLOG_ERR_CLOSED if they were dropped by a close.
+ * KLOG_ERR_INVALID_ARGUMENT for a ticket that this appender did not give out, or whose result is not kept.
+ *
+ * Thread class T0, cost class C4. cancel may be null; out and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_appender_wait(klog_appender appender,
+                               uint64_t ticket,
+                               int64_t timeout_ms,
+                               klog_cancel cancel,
+                               klog_append_result *out,
+                               klog_error *err);
+
+/**
+ * Waits until everything is appended that was added before, and durable with KLOG_DURABILITY_FSYNC. The first failure since
+ * the last flush is answered, also that of records that nobody waited for.
+ *
+ * KLOG_ERR_TIMED_OUT after timeout_ms; 0 does not sleep, -1 is no limit.
+ *
+ * Thread class T0, cost class C4. err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_appender_flush(klog_appender appender,
+                                int64_t timeout_ms,
+                                klog_error *err);
+
+/**
+ * Ends the appender, after a flush; with KLOG_CLOSE_DISCARD what is not being appended yet is dropped, and its tickets answer
+ * KLOG_ERR_CLOSED to those that wait. The handle ends in any case, also if the flush fails: its failure is the answer. Close
+ * appenders before their manager: of a closed one what is left is dropped.
+ *
+ * Thread class T2, cost class C2, with KLOG_DURABILITY_FSYNC C3. err is nullable.
+ */
+klog_status klog_appender_close(klog_appender appender,
+                                uint32_t flags,
+                                klog_error *err);
+
+/**
  * Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
  * min(max_bytes, cap) bytes, the first batch also if it is larger than max_bytes. Nothing to read is KLOG_OK with bytes 0.
  * Go on at out->next_offset.
  *
+ * With opts->timeout_ms other than 0 it waits until there are opts->min_bytes to be read from start_offset on, one at least;
+ * then, and when the time is up, it gives what there is, which may be less where a segment ends. KLOG_ERR_TIMED_OUT if that is
+ * nothing, and out says the offsets then too; KLOG_ERR_CANCELLED once opts->cancel was fired; KLOG_ERR_CLOSED once the log handle
+ * or the manager is closed; KLOG_ERR_DIR_OFFLINE if nothing is there and nothing can come.
+ *
  * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
  * not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
  *
- * Thread class T0, cost class C2. buf may be null with cap 0; opts and err are nullable; out is required.
+ * Thread class T0, cost class C2, with opts->timeout_ms C4. buf may be null with cap 0; opts and err are nullable; out is required.
  */
 KLOG_NODISCARD
 klog_status klog_read(klog_log log,
@@ -2432,7 +2796,9 @@ klog_status klog_read(klog_log log,
                       klog_error *err);
 
 /**
- * Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call.
+ * Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call. What opts say
+ * of waiting holds for each call on the cursor: with timeout_ms other than 0 it waits at the end of what may be read. A token
+ * in opts->cancel goes on to end these calls as long as its own handle is open.
  *
  * Thread class T2, cost class C1. opts and err are nullable; out is required, null on failure.
  */
@@ -2447,10 +2813,13 @@ klog_status klog_cursor_open(klog_log log,
  * Gives up to min(cap, max_records) records. Keys, values and headers point into memory that the cursor lends until the
  * next call on it or its close. out->records says how many; out->next_offset where the next call goes on.
  *
- * KLOG_ERR_END at the log end; out is written then too. A batch that cannot be decoded gives its error once, after the
+ * Without timeout_ms KLOG_ERR_END at the end of what may be read; out is written then too. With it the call waits there, until
+ * opts->min_bytes of stored batches came (one at least), and gives what there is when the time is up: KLOG_ERR_TIMED_OUT if
+ * that is nothing, and out is written then too; KLOG_ERR_CANCELLED once opts->cancel was fired; KLOG_ERR_CLOSED once the
+ * cursor or the manager is closed. Whatever ends it, the cursor keeps its place. A batch that cannot be decoded gives its error once, after the
  * records before it, and the next call goes on behind it. Each batch's checksum is checked.
  *
- * Thread class T1, cost class C2. records is required unless cap is 0; out is required; err is nullable.
+ * Thread class T1, cost class C2, with timeout_ms C4. records is required unless cap is 0; out is required; err is nullable.
  */
 KLOG_NODISCARD
 klog_status klog_cursor_next(klog_cursor cursor,
@@ -2463,7 +2832,7 @@ klog_status klog_cursor_next(klog_cursor cursor,
  * As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written.
  * KLOG_ERR_BUFFER_TOO_SMALL and out->bytes_needed if not even the first record fits.
  *
- * Thread class T1, cost class C2. buf and out are required; err is nullable.
+ * Thread class T1, cost class C2, with timeout_ms C4. buf and out are required; err is nullable.
  */
 KLOG_NODISCARD
 klog_status klog_cursor_next_packed(klog_cursor cursor,
@@ -2483,7 +2852,7 @@ klog_status klog_cursor_seek(klog_cursor cursor,
                              klog_error *err);
 
 /**
- * Ends the cursor and what it lent.
+ * Ends the cursor and what it lent. A call that waits in it answers KLOG_ERR_CLOSED.
  *
  * Thread class T2, cost class C1.
  */
@@ -2856,8 +3225,9 @@ klog_status klog_log_promote(klog_manager manager,
                              klog_error *err);
 
 /**
- * Makes a token. A call that was given one ends with KLOG_ERR_CANCELLED soon after it was fired, and at once if it was fired
- * before; what the call had done by then stays.
+ * Makes a token. Firing it ends the calls that carry it with KLOG_ERR_CANCELLED, and no others: those that sleep wake, those
+ * that work stop soon, and later ones end at once. What a call had done by then stays. A token is fired once; the next call
+ * takes a new one.
  *
  * Thread class T0, cost class C1. out is required; err is nullable.
  */
@@ -2866,9 +3236,10 @@ klog_status klog_cancel_create(klog_cancel *out,
                                klog_error *err);
 
 /**
- * Ends the calls that carry the token, those that run and those to come.
+ * Ends the calls that carry the token, those that run and those to come. Takes no lock, allocates nothing and leaves errno
+ * as it is, so a signal handler may call it.
  *
- * Thread class T3, cost class C0.
+ * Thread class T3; cost class C0, with a system call if a call sleeps.
  */
 klog_status klog_cancel_fire(klog_cancel cancel);
 
@@ -2878,6 +3249,83 @@ klog_status klog_cancel_fire(klog_cancel cancel);
  * Thread class T0, cost class C1.
  */
 klog_status klog_cancel_close(klog_cancel cancel);
+
+/**
+ * Waits until the end that opts->kind names lies above opts->offset, with opts->min_bytes of stored batches from there on; at
+ * once if it does already. *offset is where that end is then.
+ *
+ * A reader waits for the offset that it would read next. One can also wait for an offset far ahead: the log need not have it
+ * yet. The end may have moved on when the call returns, or have been cut back.
+ *
+ * KLOG_ERR_TIMED_OUT if it did not come in opts->timeout_ms: 0 only looks, -1 waits without limit. KLOG_ERR_CANCELLED once
+ * opts->cancel was fired. KLOG_ERR_CLOSED once this handle, or the manager, is closed; KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION once
+ * the log is deleted; KLOG_ERR_OFFSET_OUT_OF_RANGE if the log is cut meanwhile so that it ends below opts->offset, which lay in
+ * it before: err->offset is the log end; KLOG_ERR_DIR_OFFLINE if the log's directory is out of use, so that nothing can come.
+ * Of a read-only manager klog_manager_refresh lets what its owner did count.
+ *
+ * Thread class T0, cost class C4. opts is required; offset and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_wait(klog_log log,
+                      const klog_wait_options *opts,
+                      int64_t *offset,
+                      klog_error *err);
+
+/**
+ * Opens a waiter: logs are armed with it, and those that get ready are taken together. One does for thousands of logs.
+ *
+ * *fd is a descriptor of the waiter's, for poll, select, epoll or a loop that uses them; it is never to be read, written or
+ * closed. It is readable while klog_waiter_poll has something to answer, entries or KLOG_ERR_CLOSED, also a timeout that has
+ * passed. (It is an epoll descriptor with an eventfd and a timer in it.)
+ *
+ * Thread class T2, cost class C1. out is required, null on failure; fd and err are nullable. KLOG_ERR_NO_FILES without
+ * descriptors left.
+ */
+KLOG_NODISCARD
+klog_status klog_waiter_open(klog_manager manager,
+                             klog_waiter *out,
+                             int *fd,
+                             klog_error *err);
+
+/**
+ * Arms the waiter for a log, once: when klog_wait with these options would answer, a poll gives an entry, with user_data. To
+ * go on waiting arm it again. opts->timeout_ms counts from now: when it has passed the entry comes with KLOG_ERR_TIMED_OUT, so 0
+ * is an entry at the next poll; -1 is no limit. A log may be armed several times, each gives an entry; it need not be of the
+ * waiter's manager.
+ *
+ * Thread class T0, cost class C1. opts is required; opts->cancel must be null, since an entry waits for nobody: close the
+ * waiter, or its log's handle; err is nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_waiter_arm(klog_waiter waiter,
+                            klog_log log,
+                            const klog_wait_options *opts,
+                            uint64_t user_data,
+                            klog_error *err);
+
+/**
+ * Takes entries of logs that are ready, those that got ready first, as many as fit, and waits for the first one up to
+ * timeout_ms: 0 not at all, -1 without limit. An entry's status is KLOG_OK and its offset where the end is that was waited for;
+ * or what klog_wait would have failed with, and the offset -1. It is armed no more. *count is how many were written.
+ *
+ * KLOG_ERR_TIMED_OUT if none was ready. KLOG_ERR_CLOSED once the waiter or the manager is closed, also for a call that waits.
+ *
+ * Thread class T0, cost class C4. buf is required unless cap is 0; count and err are nullable.
+ */
+KLOG_NODISCARD
+klog_status klog_waiter_poll(klog_waiter waiter,
+                             klog_ready *buf,
+                             size_t cap,
+                             size_t *count,
+                             int64_t timeout_ms,
+                             klog_error *err);
+
+/**
+ * Ends the waiter and its descriptor. What was armed is armed no more; calls that wait in it answer KLOG_ERR_CLOSED.
+ *
+ * Thread class T2, cost class C1.
+ */
+klog_status klog_waiter_close(klog_waiter waiter);
 
 /**
  * What metric number index is. KLOG_ERR_END behind the last. The texts live as long as the process; new metrics come at the
@@ -2962,11 +3410,10 @@ klog_status klog_events_open(klog_manager manager,
  * status TAB offset TAB count TAB bytes TAB text LF. A field without a value is "-"; tab, LF and backslash inside of one are
  * \t, \n, \\. *count is how many lines were written.
  *
- * KLOG_ERR_TIMED_OUT if none came. KLOG_ERR_BUFFER_TOO_SMALL if the first one does not fit; it stays, and err->position says
+ * KLOG_ERR_TIMED_OUT if none came, KLOG_ERR_CANCELLED once cancel was fired. KLOG_ERR_BUFFER_TOO_SMALL if the first one does not fit; it stays, and err->position says
  * how many bytes it needs. KLOG_ERR_CLOSED once the manager is closed, also for a call that waits.
  *
- * Thread class T0, cost class C4. buf is required; cancel must be null: nothing can be cancelled yet; count and err are
- * nullable.
+ * Thread class T0, cost class C4. buf is required; cancel may be null; count and err are nullable.
  */
 KLOG_NODISCARD
 klog_status klog_events_poll(klog_events events,

@@ -10,7 +10,6 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use klog::error::ErrorKind;
@@ -19,6 +18,7 @@ use klog::manager::{Manager, Pass, Task};
 use klog::service::{Descriptor, EventOptions, EventStream, Take};
 use klog::types::{Offset, TimestampMs};
 
+use support::asleep::woken;
 use support::engine::{Home, NOW, fill, log, t0};
 
 fn stream(manager: &Manager, options: EventOptions) -> EventStream {
@@ -297,7 +297,7 @@ fn an_event_that_is_put_back_comes_again() {
     log(&manager, "t-1");
     let mut offered = 0;
     let taken = events
-        .poll_each(None, |_| {
+        .poll_each(&klog::service::Patience::ENDLESS, |_| {
             offered += 1;
             if offered == 1 {
                 Take::More
@@ -321,32 +321,9 @@ fn an_event_that_is_put_back_comes_again() {
     assert_eq!(closed.kind(), ErrorKind::Closed);
 }
 
-/// Whether a thread of this process sleeps.
-fn sleeps(thread: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
-    stat.rsplit(')')
-        .next()
-        .unwrap()
-        .trim_start()
-        .starts_with('S')
-}
-
 /// Runs `wake` when another thread sleeps in a poll without limit; what that one was answered.
 fn polled_while(events: &EventStream, wake: impl FnOnce()) -> Result<Vec<Arc<Event>>, ErrorKind> {
-    std::thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
-        let poller = scope.spawn(move || {
-            // SAFETY: it takes nothing and never fails.
-            tell.send(unsafe { libc::gettid() }).unwrap();
-            events.poll(10, None).map_err(|e| e.kind())
-        });
-        let thread = told.recv().unwrap();
-        while !sleeps(thread) {
-            std::thread::yield_now();
-        }
-        wake();
-        poller.join().unwrap()
-    })
+    woken(|| events.poll(10, None).map_err(|e| e.kind()), wake)
 }
 
 #[test]

@@ -34,7 +34,7 @@ const BUILDERS_MAX: usize = 16;
 /// A builder with more memory than this is given up.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
-pub(super) fn with_builder<T>(work: impl FnOnce(&mut BatchBuilder) -> Result<T>) -> Result<T> {
+pub(crate) fn with_builder<T>(work: impl FnOnce(&mut BatchBuilder) -> Result<T>) -> Result<T> {
     let mut builder = BUILDERS.lock().pop().unwrap_or_default();
     builder.clear();
     let answer = work(&mut builder);
@@ -111,14 +111,7 @@ pub extern "C" fn klog_append_packed(
             open.log.check_open()?;
             let now = open.log.now();
             let appended = with_builder(|builder| {
-                while let Some(record) = reader.next_record()? {
-                    let timestamp = if record.timestamp.0 == TIMESTAMP_NOW {
-                        now
-                    } else {
-                        record.timestamp
-                    };
-                    builder.push(timestamp, record.key, record.value, record.headers)?;
-                }
+                push_packed(builder, &mut reader, now)?;
                 open.log.append(builder, &prepared.options)
             });
             prepared.give(out, appended)
@@ -323,7 +316,7 @@ pub(super) fn codec_of(compression: i32) -> Result<Option<Codec>> {
     }
 }
 
-fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
+pub(crate) fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     let known = KLOG_APPEND_HAS_PRODUCER
         | KLOG_APPEND_HAS_EPOCH
         | KLOG_APPEND_ANY_EPOCH
@@ -382,7 +375,7 @@ fn append_options(options: &klog_append_options) -> Result<AppendOptions> {
     })
 }
 
-pub(super) fn push_record(
+pub(crate) fn push_record(
     builder: &mut BatchBuilder,
     record: &klog_record,
     index: usize,
@@ -423,6 +416,23 @@ pub(super) fn push_record(
     builder.push(timestamp, key, value, headers.iter().map(header))
 }
 
+/// Adds the records of a packed buffer.
+pub(crate) fn push_packed(
+    builder: &mut BatchBuilder,
+    reader: &mut PackedReader<'_>,
+    now: TimestampMs,
+) -> Result<()> {
+    while let Some(record) = reader.next_record()? {
+        let timestamp = if record.timestamp.0 == TIMESTAMP_NOW {
+            now
+        } else {
+            record.timestamp
+        };
+        builder.push(timestamp, record.key, record.value, record.headers)?;
+    }
+    Ok(())
+}
+
 /// A header whose pointers were checked.
 fn header<'a>(header: &klog_header) -> Header<'a> {
     let part = |pointer, len| nullable(pointer, len, "header", 0).ok().flatten();
@@ -448,7 +458,7 @@ fn nullable<'a>(
         .map_err(|e| e.at_record(index))
 }
 
-fn give_result(out: *mut klog_append_result, result: &AppendResult, record_errors: u32) {
+pub(crate) fn give_result(out: *mut klog_append_result, result: &AppendResult, record_errors: u32) {
     if out.is_null() {
         return;
     }

@@ -42,6 +42,7 @@ growable! {
     klog_epoch_offset klog_retain_result klog_tick_result klog_metric klog_open_progress
     klog_clean_options klog_clean_result klog_clean_progress
     klog_view_info
+    klog_wait_options klog_appender_options
 }
 
 /// The size that the caller wrote into its struct, which is not null.

@@ -1,18 +1,18 @@
 //! Tokens that end calls from another thread.
 
-use std::sync::Arc;
-
 use super::args::check_required;
 use super::config::put_handle;
+use super::constants::KLOG_OK;
 use super::guard::guard;
-use super::handles::{self, Kind};
+use super::tokens::{self, Held};
 use super::types::{klog_cancel, klog_error, klog_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Deadline;
-use crate::service::CancelToken;
+use crate::service::Patience;
 
-/// Makes a token. A call that was given one ends with KLOG_ERR_CANCELLED soon after it was fired, and at once if it was fired
-/// before; what the call had done by then stays.
+/// Makes a token. Firing it ends the calls that carry it with KLOG_ERR_CANCELLED, and no others: those that sleep wake, those
+/// that work stop soon, and later ones end at once. What a call had done by then stays. A token is fired once; the next call
+/// takes a new one.
 ///
 /// Thread class T0, cost class C1. out is required; err is nullable.
 #[unsafe(no_mangle)]
@@ -20,20 +20,20 @@ use crate::service::CancelToken;
 pub extern "C" fn klog_cancel_create(out: *mut klog_cancel, err: *mut klog_error) -> klog_status {
     guard("klog_cancel_create", err, |_| {
         check_required(out, "out")?;
-        put_handle(
-            out,
-            handles::add_cancel(Arc::new(CancelToken::default())),
-            klog_cancel { id: 0 },
-        )
+        put_handle(out, tokens::create(), klog_cancel { id: 0 })
     })
 }
 
-/// Ends the calls that carry the token, those that run and those to come.
+/// Ends the calls that carry the token, those that run and those to come. Takes no lock, allocates nothing and leaves errno
+/// as it is, so a signal handler may call it.
 ///
-/// Thread class T3, cost class C0.
+/// Thread class T3; cost class C0, with a system call if a call sleeps.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_cancel_fire(cancel: klog_cancel) -> klog_status {
-    handles::fire_cancel(cancel)
+    match tokens::fire(cancel) {
+        Ok(()) => KLOG_OK,
+        Err(kind) => kind.status(),
+    }
 }
 
 /// Ends a token's handle. Calls that carry it go on, and can no longer be ended by it.
@@ -42,20 +42,17 @@ pub extern "C" fn klog_cancel_fire(cancel: klog_cancel) -> klog_status {
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_cancel_close(cancel: klog_cancel) -> klog_status {
     guard("klog_cancel_close", std::ptr::null_mut(), |_| {
-        handles::remove(Kind::Cancel, cancel.id).map(drop)
+        tokens::close(cancel)
     })
 }
 
 /// What a long call asks between its steps whether to go on: CANCELLED if its token was fired, TIMED_OUT when its time is up.
 pub(crate) fn go_on(cancel: klog_cancel, timeout_ms: i64) -> Result<impl FnMut() -> Result<()>> {
     let deadline = Deadline::after(timeout_ms)?;
-    let token = match cancel.id {
-        0 => None,
-        _ => Some(handles::cancel_token(cancel)?),
-    };
+    let token = token(cancel)?;
     Ok(move || {
         if let Some(token) = &token {
-            token.check()?;
+            token.token().check()?;
         }
         if deadline.has_passed() {
             return Err(Error::new(
@@ -65,4 +62,21 @@ pub(crate) fn go_on(cancel: klog_cancel, timeout_ms: i64) -> Result<impl FnMut()
         }
         Ok(())
     })
+}
+
+/// The token that a call carries; none for a null handle.
+pub(crate) fn token(cancel: klog_cancel) -> Result<Option<Held>> {
+    match cancel.id {
+        0 => Ok(None),
+        _ => tokens::carry(cancel).map(Some),
+    }
+}
+
+/// How long a call waits that carries a token, or none.
+pub(crate) fn patience(deadline: Deadline, token: Option<&Held>) -> Patience<'_> {
+    let patience = Patience::until(deadline);
+    match token {
+        Some(held) => patience.cancelled_by(held.token()),
+        None => patience,
+    }
 }

@@ -95,14 +95,11 @@ fn check_options(options: &klog_clean_options, is_named: bool) -> Result<()> {
 
 /// What a call asks between its steps whether to go on. `timeout_ms` is above 0, or there is no limit.
 fn go_on(cancel: klog_cancel, timeout_ms: i64) -> Result<impl Fn() -> Result<()> + Sync> {
-    let token = match cancel.id {
-        0 => None,
-        _ => Some(handles::cancel_token(cancel)?),
-    };
+    let token = super::cancel::token(cancel)?;
     let started = SystemClock.now();
     Ok(move || {
         if let Some(token) = &token {
-            token.check()?;
+            token.token().check()?;
         }
         ensure_in_time(started, timeout_ms)
     })

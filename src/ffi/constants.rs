@@ -28,6 +28,8 @@ pub const KLOG_OPEN_NO_MMAP: u32 = 32;
 
 /// klog_manager_close: write nothing, as a crash would; the next open recovers.
 pub const KLOG_CLOSE_ABANDON: u32 = 1;
+/// klog_appender_close: drop what is not appended yet.
+pub const KLOG_CLOSE_DISCARD: u32 = 2;
 
 /// klog_log_open: make the log if there is none.
 pub const KLOG_LOG_CREATE: u32 = 1;
@@ -119,6 +121,15 @@ pub const KLOG_READ_SLICE: u32 = 4;
 
 /// klog_read_result.flags: the first batch is larger than max_bytes.
 pub const KLOG_READF_FIRST_INCOMPLETE: u32 = 1;
+
+/// klog_wait_options.kind: the log end; something was appended.
+pub const KLOG_WAIT_LOG_END: u32 = 0;
+/// klog_wait_options.kind: the high watermark; readers of committed data get on.
+pub const KLOG_WAIT_HIGH_WATERMARK: u32 = 1;
+/// klog_wait_options.kind: the last stable offset; readers of committed transactions get on.
+pub const KLOG_WAIT_LAST_STABLE: u32 = 2;
+/// klog_wait_options.kind: the recovery point; records below survive a power cut.
+pub const KLOG_WAIT_DURABLE: u32 = 3;
 
 /// klog_checkpoint: recovery points.
 pub const KLOG_CHECKPOINT_RECOVERY_POINT: u32 = 1;

@@ -9,8 +9,8 @@ use super::args::{
 use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
-use super::handles::{self, Access, Kind, OpenCursor};
-use super::read::{check_read_options, offsets_of};
+use super::handles::{self, Access, Kind, Object, OpenCursor, Removed};
+use super::read::{Waits, check_read_options, offsets_of};
 use super::types::{
     klog_cursor, klog_error, klog_header, klog_log, klog_read_options, klog_read_result,
     klog_record, klog_status,
@@ -20,12 +20,15 @@ use crate::format::batch::TimestampType;
 use crate::format::packed::{HEAD_BYTES, PackedWriter};
 use crate::format::record::Record;
 use crate::log::{ControlRecords, CursorOptions};
+use crate::service::{Ending, next_records_waiting};
 use crate::types::{Offset, to_usize};
 
 /// Records that a packed call takes from the cursor at a time.
 const PACKED_RECORDS_MAX: usize = 4096;
 
-/// Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call.
+/// Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call. What opts say
+/// of waiting holds for each call on the cursor: with timeout_ms other than 0 it waits at the end of what may be read. A token
+/// in opts->cancel goes on to end these calls as long as its own handle is open.
 ///
 /// Thread class T2, cost class C1. opts and err are nullable; out is required, null on failure.
 #[unsafe(no_mangle)]
@@ -42,6 +45,7 @@ pub extern "C" fn klog_cursor_open(
         let made = (|| {
             let options = read_input(opts)?;
             check_read_options(&options, KLOG_READ_CONTROL)?;
+            let waits = Waits::new(&options)?;
             handles::with_log(call, log, Access::Look, |open| {
                 open.log.check_open()?;
                 let cursor = open.log.cursor(
@@ -64,6 +68,7 @@ pub extern "C" fn klog_cursor_open(
                     cursor,
                     log: Arc::clone(&open.log),
                     max_records,
+                    waits,
                     headers: Vec::new(),
                 };
                 handles::add_cursor(open_cursor, Arc::clone(&open.poison))
@@ -76,10 +81,13 @@ pub extern "C" fn klog_cursor_open(
 /// Gives up to min(cap, max_records) records. Keys, values and headers point into memory that the cursor lends until the
 /// next call on it or its close. out->records says how many; out->next_offset where the next call goes on.
 ///
-/// KLOG_ERR_END at the log end; out is written then too. A batch that cannot be decoded gives its error once, after the
+/// Without timeout_ms KLOG_ERR_END at the end of what may be read; out is written then too. With it the call waits there, until
+/// opts->min_bytes of stored batches came (one at least), and gives what there is when the time is up: KLOG_ERR_TIMED_OUT if
+/// that is nothing, and out is written then too; KLOG_ERR_CANCELLED once opts->cancel was fired; KLOG_ERR_CLOSED once the
+/// cursor or the manager is closed. Whatever ends it, the cursor keeps its place. A batch that cannot be decoded gives its error once, after the
 /// records before it, and the next call goes on behind it. Each batch's checksum is checked.
 ///
-/// Thread class T1, cost class C2. records is required unless cap is 0; out is required; err is nullable.
+/// Thread class T1, cost class C2, with timeout_ms C4. records is required unless cap is 0; out is required; err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_cursor_next(
@@ -92,11 +100,11 @@ pub extern "C" fn klog_cursor_next(
     guard("klog_cursor_next", err, |call| {
         check_output(out, "out")?;
         let places = array_mut(records, cap, "records")?;
-        handles::with_cursor(call, cursor, |open| {
+        handles::with_cursor(call, cursor, |open, ending| {
             open.log.check_open()?;
-            let given = open
-                .cursor
-                .next_records(places.len().min(open.max_records))?;
+            let max = places.len().min(open.max_records);
+            take(open, ending, out, max)?;
+            let given = open.cursor.given_last();
             open.headers.clear();
             open.headers.extend(
                 given
@@ -120,7 +128,7 @@ pub extern "C" fn klog_cursor_next(
 /// As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written.
 /// KLOG_ERR_BUFFER_TOO_SMALL and out->bytes_needed if not even the first record fits.
 ///
-/// Thread class T1, cost class C2. buf and out are required; err is nullable.
+/// Thread class T1, cost class C2, with timeout_ms C4. buf and out are required; err is nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_cursor_next_packed(
@@ -134,11 +142,12 @@ pub extern "C" fn klog_cursor_next_packed(
         check_output(out, "out")?;
         check_required(buf, "buf")?;
         let buffer = buffer(buf, cap, "buf")?;
-        handles::with_cursor(call, cursor, |open| {
+        handles::with_cursor(call, cursor, |open, ending| {
             open.log.check_open()?;
             let asked = open.cursor.position().0;
             let max = PACKED_RECORDS_MAX.min(open.max_records);
-            let given = open.cursor.next_records(max)?;
+            take(open, ending, out, max)?;
+            let given = open.cursor.given_last();
             let total = given.len();
             let first = given.get(0).map(|record| record.offset.0);
             let first_bytes = given
@@ -168,6 +177,22 @@ pub extern "C" fn klog_cursor_next_packed(
             finish(open, out, written, first, used)
         })
     })
+}
+
+/// Lets the cursor take up to `max` records, when there are any to wait for within its options' time.
+fn take(
+    open: &mut OpenCursor,
+    ending: &Ending,
+    out: *mut klog_read_result,
+    max: usize,
+) -> Result<()> {
+    let patience = open.waits.patience()?.ended_by(ending);
+    let taken = next_records_waiting(&mut open.cursor, max, open.waits.min_bytes, &patience);
+    let taken = taken.map(|_| ());
+    if matches!(&taken, Err(e) if e.kind() == ErrorKind::TimedOut) {
+        copy_growable(out, offsets_of(&open.log, open.cursor.position().0));
+    }
+    taken
 }
 
 /// Writes what a call gave; END if that was nothing.
@@ -248,7 +273,7 @@ pub extern "C" fn klog_cursor_seek(
     err: *mut klog_error,
 ) -> klog_status {
     guard("klog_cursor_seek", err, |call| {
-        handles::with_cursor(call, cursor, |open| {
+        handles::with_cursor(call, cursor, |open, _| {
             open.log.check_open()?;
             open.cursor.seek(Offset(offset));
             Ok(())
@@ -256,12 +281,17 @@ pub extern "C" fn klog_cursor_seek(
     })
 }
 
-/// Ends the cursor and what it lent.
+/// Ends the cursor and what it lent. A call that waits in it answers KLOG_ERR_CLOSED.
 ///
 /// Thread class T2, cost class C1.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_cursor_close(cursor: klog_cursor) -> klog_status {
     guard("klog_cursor_close", std::ptr::null_mut(), |_| {
-        handles::remove(Kind::Cursor, cursor.id).map(drop)
+        if let Removed::Own(taken) = handles::remove(Kind::Cursor, cursor.id)?
+            && let Object::Cursor(slot) = taken.object()
+        {
+            slot.ending.come();
+        }
+        Ok(())
     })
 }

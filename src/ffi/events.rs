@@ -2,14 +2,15 @@
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::args::{buffer, check_required};
+use super::cancel::{patience, token};
 use super::config::put_handle;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, Removed};
 use super::types::{klog_cancel, klog_error, klog_events, klog_manager, klog_status};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
+use crate::io::Deadline;
 use crate::service::{Descriptor, EventOptions, EventStream, Take};
 
 /// Opens a stream of events: mask is KLOG_EVENT_ bits, 0 for all; it holds up to capacity of them, 0 for 1024. When it is
@@ -60,11 +61,10 @@ pub extern "C" fn klog_events_open(
 /// status TAB offset TAB count TAB bytes TAB text LF. A field without a value is "-"; tab, LF and backslash inside of one are
 /// \t, \n, \\. *count is how many lines were written.
 ///
-/// KLOG_ERR_TIMED_OUT if none came. KLOG_ERR_BUFFER_TOO_SMALL if the first one does not fit; it stays, and err->position says
+/// KLOG_ERR_TIMED_OUT if none came, KLOG_ERR_CANCELLED once cancel was fired. KLOG_ERR_BUFFER_TOO_SMALL if the first one does not fit; it stays, and err->position says
 /// how many bytes it needs. KLOG_ERR_CLOSED once the manager is closed, also for a call that waits.
 ///
-/// Thread class T0, cost class C4. buf is required; cancel must be null: nothing can be cancelled yet; count and err are
-/// nullable.
+/// Thread class T0, cost class C4. buf is required; cancel may be null; count and err are nullable.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_events_poll(
@@ -78,20 +78,16 @@ pub extern "C" fn klog_events_poll(
 ) -> klog_status {
     guard("klog_events_poll", err, |call| {
         check_required(buf, "buf")?;
-        let timeout = timeout(timeout_ms)?;
-        if cancel.id != 0 {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "cancel must be null: waiting cannot be cancelled yet",
-            ));
-        }
+        let deadline = Deadline::after(timeout_ms)?;
+        let token = token(cancel)?;
+        let patience = patience(deadline, token.as_ref());
         let mut lines = Lines {
             buffer: buffer(buf, cap, "buf")?,
             used: 0,
             needed: 0,
         };
         let taken = handles::with_events(call, events, |stream| {
-            stream.poll_each(timeout, |event| lines.add(&event.to_string()))
+            stream.poll_each(&patience, |event| lines.add(&event.to_string()))
         })?;
         if taken == 0 {
             return Err(Error::new(
@@ -132,17 +128,6 @@ impl Lines<'_> {
         // The next line begins at the NUL.
         self.used += needed - 1;
         Take::More
-    }
-}
-
-/// A timeout as C has it.
-fn timeout(timeout_ms: i64) -> Result<Option<Duration>> {
-    match timeout_ms {
-        -1 => Ok(None),
-        0.. => Ok(Some(Duration::from_millis(timeout_ms.unsigned_abs()))),
-        _ => Err(Error::invalid_argument(format!(
-            "timeout_ms is {timeout_ms}; -1 is without limit"
-        ))),
     }
 }
 

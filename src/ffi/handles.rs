@@ -11,16 +11,17 @@ use arc_swap::ArcSwapOption;
 use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::Mutex;
 
+use super::appender::Appending;
 use super::guard::Call;
 use super::types::{
-    klog_cancel, klog_config, klog_cursor, klog_events, klog_log, klog_manager, klog_status,
-    klog_view,
+    klog_appender, klog_config, klog_cursor, klog_events, klog_log, klog_manager, klog_view,
+    klog_waiter,
 };
 use crate::config::ConfigSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Cursor, Log, View};
 use crate::manager::Manager;
-use crate::service::{CancelToken, EventStream};
+use crate::service::{Appender, Ending, EventStream, Waiter};
 
 /// Slots of one block; blocks are made as they are needed and stay.
 const BLOCK_SLOTS: usize = 1024;
@@ -35,8 +36,11 @@ pub(crate) enum Kind {
     Manager = 2,
     Log = 3,
     Cursor = 4,
+    /// In [`super::tokens`].
     Cancel = 5,
     View = 8,
+    Appender = 6,
+    Waiter = 7,
     Events = 9,
 }
 
@@ -45,12 +49,16 @@ pub(crate) enum Object {
     Config(Mutex<ConfigSet>),
     Manager(OpenManager),
     Log(OpenLog),
-    Cursor(Box<Mutex<OpenCursor>>, Arc<AtomicBool>),
-    Cancel(Arc<CancelToken>),
+    Cursor(Box<CursorSlot>),
     Events(EventStream, Arc<AtomicBool>),
     /// Held until it is taken out: nothing else is done with one.
     View(#[allow(dead_code)] View),
+    Waiter(OpenWaiter, Arc<AtomicBool>),
+    Appender(Appender, Arc<AtomicBool>),
 }
+
+/// What is armed comes back with its log's handle and the caller's own number.
+pub(crate) type OpenWaiter = Waiter<(klog_log, u64)>;
 
 pub(crate) struct OpenManager {
     pub(crate) manager: Arc<Manager>,
@@ -59,6 +67,8 @@ pub(crate) struct OpenManager {
     pub(crate) clock: Option<Arc<crate::io::ManualClock>>,
     /// The thread that runs tasks, if one was wanted; gone once the manager is closed.
     pub(crate) background: parking_lot::Mutex<Option<crate::service::Background>>,
+    /// What appends for appenders that nobody waits for.
+    pub(crate) appending: Arc<Appending>,
 }
 
 pub(crate) struct OpenLog {
@@ -66,12 +76,24 @@ pub(crate) struct OpenLog {
     /// Of which it is; gone once that was closed.
     pub(crate) manager: std::sync::Weak<Manager>,
     pub(crate) poison: Arc<AtomicBool>,
+    pub(crate) appending: Arc<Appending>,
+    /// Ends what waits on this handle's behalf when it is closed.
+    pub(crate) ending: Arc<Ending>,
+}
+
+/// A cursor that takes one call at a time.
+pub(crate) struct CursorSlot {
+    cursor: Mutex<OpenCursor>,
+    poison: Arc<AtomicBool>,
+    /// Ends a call that waits in it when it is closed.
+    pub(crate) ending: Ending,
 }
 
 pub(crate) struct OpenCursor {
     pub(crate) cursor: Cursor,
     pub(crate) log: Arc<Log>,
     pub(crate) max_records: usize,
+    pub(crate) waits: super::read::Waits,
     /// Header arrays of the records lent last.
     pub(crate) headers: Vec<super::types::klog_header>,
 }
@@ -120,7 +142,12 @@ extern "C" fn forked() {
     FORKS.fetch_add(1, Ordering::SeqCst);
 }
 
-fn watch_forks() {
+/// How often this process, or one above it, has forked.
+pub(crate) fn forks() -> u64 {
+    FORKS.load(Ordering::SeqCst)
+}
+
+pub(crate) fn watch_forks() {
     WATCH_FORKS.call_once(|| {
         // SAFETY: the handler touches one atomic and nothing else, which is allowed in a forked child. The library is
         // linked so that it is never unloaded.
@@ -136,7 +163,7 @@ fn slot_of(index: u64) -> Option<&'static Slot> {
 
 /// How many handles are open.
 pub(crate) fn open_count() -> u64 {
-    TABLE.allocation.lock().open
+    TABLE.allocation.lock().open + super::tokens::open_count()
 }
 
 fn add(kind: Kind, object: Object) -> Result<u64> {
@@ -193,7 +220,7 @@ fn find(kind: Kind, id: u64) -> Result<Arc<Entry>> {
     Ok(entry)
 }
 
-fn check_kind(kind: Kind, id: u64) -> Result<()> {
+pub(crate) fn check_kind(kind: Kind, id: u64) -> Result<()> {
     if id == 0 {
         return Err(Error::new(
             ErrorKind::NullHandle,
@@ -281,7 +308,7 @@ fn check_poison(call: &Call, poison: &Arc<AtomicBool>, access: Access) -> Result
     Ok(())
 }
 
-fn wrong_object() -> Error {
+pub(crate) fn wrong_object() -> Error {
     Error::new(ErrorKind::Bug, "a handle's kind and its object differ")
 }
 
@@ -307,34 +334,13 @@ pub(crate) fn add_cursor(cursor: OpenCursor, poison: Arc<AtomicBool>) -> Result<
     Ok(klog_cursor {
         id: add(
             Kind::Cursor,
-            Object::Cursor(Box::new(Mutex::new(cursor)), poison),
+            Object::Cursor(Box::new(CursorSlot {
+                cursor: Mutex::new(cursor),
+                poison,
+                ending: Ending::default(),
+            })),
         )?,
     })
-}
-
-pub(crate) fn add_cancel(token: Arc<CancelToken>) -> Result<klog_cancel> {
-    Ok(klog_cancel {
-        id: add(Kind::Cancel, Object::Cancel(token))?,
-    })
-}
-
-pub(crate) fn cancel_token(cancel: klog_cancel) -> Result<Arc<CancelToken>> {
-    match &find(Kind::Cancel, cancel.id)?.object {
-        Object::Cancel(token) => Ok(Arc::clone(token)),
-        _ => Err(wrong_object()),
-    }
-}
-
-/// Fires a token, also in a signal handler: the handle is looked up without a lock, and nothing is allocated unless the handle
-/// is wrong.
-pub(crate) fn fire_cancel(cancel: klog_cancel) -> klog_status {
-    match cancel_token(cancel) {
-        Ok(token) => {
-            token.fire();
-            super::constants::KLOG_OK
-        }
-        Err(e) => e.kind().status(),
-    }
 }
 
 pub(crate) fn add_events(events: EventStream, poison: Arc<AtomicBool>) -> Result<klog_events> {
@@ -347,6 +353,48 @@ pub(crate) fn add_view(view: View) -> Result<klog_view> {
     Ok(klog_view {
         id: add(Kind::View, Object::View(view))?,
     })
+}
+
+pub(crate) fn add_waiter(waiter: OpenWaiter, poison: Arc<AtomicBool>) -> Result<klog_waiter> {
+    Ok(klog_waiter {
+        id: add(Kind::Waiter, Object::Waiter(waiter, poison))?,
+    })
+}
+
+pub(crate) fn with_waiter<T>(
+    call: &Call,
+    waiter: klog_waiter,
+    work: impl FnOnce(&OpenWaiter) -> Result<T>,
+) -> Result<T> {
+    let entry = find(Kind::Waiter, waiter.id)?;
+    match &entry.object {
+        Object::Waiter(open, poison) => {
+            check_poison(call, poison, Access::Look)?;
+            work(open)
+        }
+        _ => Err(wrong_object()),
+    }
+}
+
+pub(crate) fn add_appender(appender: Appender, poison: Arc<AtomicBool>) -> Result<klog_appender> {
+    Ok(klog_appender {
+        id: add(Kind::Appender, Object::Appender(appender, poison))?,
+    })
+}
+
+pub(crate) fn with_appender<T>(
+    call: &Call,
+    appender: klog_appender,
+    work: impl FnOnce(&Appender) -> Result<T>,
+) -> Result<T> {
+    let entry = find(Kind::Appender, appender.id)?;
+    match &entry.object {
+        Object::Appender(open, poison) => {
+            check_poison(call, poison, Access::Change)?;
+            work(open)
+        }
+        _ => Err(wrong_object()),
+    }
 }
 
 /// BUSY for a second call at the same time on a handle that takes one.
@@ -403,13 +451,14 @@ pub(crate) fn with_log<T>(
 pub(crate) fn with_cursor<T>(
     call: &Call,
     cursor: klog_cursor,
-    work: impl FnOnce(&mut OpenCursor) -> Result<T>,
+    work: impl FnOnce(&mut OpenCursor, &Ending) -> Result<T>,
 ) -> Result<T> {
     let entry = find(Kind::Cursor, cursor.id)?;
     match &entry.object {
-        Object::Cursor(open, poison) => {
-            check_poison(call, poison, Access::Look)?;
-            work(&mut *open.try_lock().ok_or_else(|| busy(Kind::Cursor))?)
+        Object::Cursor(slot) => {
+            check_poison(call, &slot.poison, Access::Look)?;
+            let mut open = slot.cursor.try_lock().ok_or_else(|| busy(Kind::Cursor))?;
+            work(&mut open, &slot.ending)
         }
         _ => Err(wrong_object()),
     }

@@ -41,6 +41,8 @@ layout! {
     klog_cancel { id }
     klog_events { id }
     klog_view { id }
+    klog_waiter { id }
+    klog_appender { id }
     klog_error {
         struct_size, status, kafka_code, os_errno, flags, partition, offset, position, record_index, message_len,
         path_len, reserved0, reserved1, message, path,
@@ -84,6 +86,15 @@ layout! {
     klog_view_info {
         struct_size, flags, data, len, first_offset, next_offset, segment_base_offset, position, fd, reserved0, reserved,
     }
+    klog_wait_options { struct_size, kind, offset, min_bytes, timeout_ms, cancel, reserved }
+    klog_ready { log, user_data, offset, kind, status }
+    klog_append_item {
+        log, records, count, first_offset, last_offset, log_append_time_ms, status, kafka_code, reserved,
+    }
+    klog_packed_item {
+        log, packed, len, first_offset, last_offset, log_append_time_ms, status, kafka_code, reserved,
+    }
+    klog_appender_options { struct_size, flags, append, batch_bytes, queue_bytes, linger_us, reserved }
     klog_timestamp_offset { struct_size, flags, timestamp_ms, offset, leader_epoch, reserved0 }
     klog_epoch_offset { struct_size, leader_epoch, end_offset }
     klog_retain_result { struct_size, flags, segments_deleted, bytes_deleted, log_start_offset, reserved }
@@ -159,6 +170,11 @@ mod tests {
             ("klog_read_options", 104),
             ("klog_read_result", 136),
             ("klog_view_info", 88),
+            ("klog_wait_options", 56),
+            ("klog_ready", 32),
+            ("klog_append_item", 64),
+            ("klog_packed_item", 64),
+            ("klog_appender_options", 88),
             ("klog_timestamp_offset", 32),
             ("klog_epoch_offset", 16),
             ("klog_aborted_txn", 32),

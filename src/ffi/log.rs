@@ -10,7 +10,7 @@ use super::args::{
 use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
-use super::handles::{self, Access, Kind, OpenLog};
+use super::handles::{self, Access, Kind, Object, OpenLog, Removed};
 use super::manager::absolute;
 use super::types::{
     klog_config, klog_error, klog_log, klog_log_info, klog_log_options, klog_manager, klog_status,
@@ -63,6 +63,8 @@ pub extern "C" fn klog_log_open(
                     log,
                     manager: Arc::downgrade(&open.manager),
                     poison: Arc::clone(&open.poison),
+                    appending: Arc::clone(&open.appending),
+                    ending: Arc::default(),
                 })
             })
         })();
@@ -320,12 +322,18 @@ pub extern "C" fn klog_roll(
     })
 }
 
-/// Ends the handle. The log stays open in its manager.
+/// Ends the handle. The log stays open in its manager. Calls that wait with this handle answer KLOG_ERR_CLOSED, and so does
+/// what was armed with it.
 ///
 /// Thread class T2, cost class C1.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_log_close(log: klog_log) -> klog_status {
     guard("klog_log_close", std::ptr::null_mut(), |_| {
-        handles::remove(Kind::Log, log.id).map(drop)
+        if let Removed::Own(taken) = handles::remove(Kind::Log, log.id)?
+            && let Object::Log(open) = taken.object()
+        {
+            open.ending.come();
+        }
+        Ok(())
     })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::appender::Appending;
 use super::args::{
     array, check_flags, check_output, check_required, check_reserved, copy_growable, give_text,
     path, read_input, size, text,
@@ -123,8 +124,10 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         _ if is_read_only => None,
         _ => Some(Background::start(&manager, Arc::clone(&poison))?),
     };
+    let has_thread = options.background_threads > 0 && !is_read_only;
     Ok(OpenManager {
         manager,
+        appending: Appending::new(has_thread, Arc::clone(&poison)),
         poison,
         clock,
         background: parking_lot::Mutex::new(background),
@@ -411,7 +414,8 @@ pub extern "C" fn klog_checkpoint(
 }
 
 /// Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The handle ends
-/// in any case, and the logs and cursors of this manager answer KLOG_ERR_CLOSED from now on. An error says what could not
+/// in any case, and the logs, cursors, appenders, waiters and event streams of this manager answer KLOG_ERR_CLOSED from now on;
+/// calls that wait for them wake with it. What appenders hold that was not appended is dropped: close them before. An error says what could not
 /// be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing is written.
 ///
 /// Thread class T2, cost class C4. timeout_ms must be -1: closing does not time out yet. err is nullable.
@@ -435,6 +439,7 @@ pub extern "C" fn klog_manager_close(
                 Object::Manager(open) => {
                     call.works_on(&open.poison);
                     drop(open.background.lock().take());
+                    open.appending.end();
                     if flags & KLOG_CLOSE_ABANDON != 0 || open.poison.load(Ordering::SeqCst) {
                         // What a defect may have left half done must be recovered, not marked clean.
                         open.manager.abandon();

@@ -14,6 +14,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod append;
+pub mod appender;
 pub(crate) mod args;
 pub mod cancel;
 pub mod clean;
@@ -29,14 +30,17 @@ pub mod layout;
 pub mod log;
 pub mod maintain;
 pub mod manager;
+pub mod many;
 pub mod metrics;
 pub mod moving;
 pub mod offsets;
 pub mod read;
+pub(crate) mod tokens;
 pub mod truncate;
 pub mod types;
 pub mod version;
 pub mod view;
+pub mod wait;
 
 #[cfg(feature = "test-hooks")]
 pub use guard::panic_in;

@@ -6,22 +6,31 @@ use super::args::{
     buffer, check_flags, check_output, check_required, check_reserved, copy_growable, isolation,
     read_input,
 };
+use super::cancel::{patience, token};
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access};
+use super::tokens::Held;
 use super::types::{klog_error, klog_log, klog_read_options, klog_read_result, klog_status};
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::Deadline;
 use crate::log::{FirstBatch, Log, ReadCut, ReadOptions};
+use crate::service::{Patience, read_waiting};
 use crate::types::{Offset, to_usize};
 
 /// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
 /// min(max_bytes, cap) bytes, the first batch also if it is larger than max_bytes. Nothing to read is KLOG_OK with bytes 0.
 /// Go on at out->next_offset.
 ///
+/// With opts->timeout_ms other than 0 it waits until there are opts->min_bytes to be read from start_offset on, one at least;
+/// then, and when the time is up, it gives what there is, which may be less where a segment ends. KLOG_ERR_TIMED_OUT if that is
+/// nothing, and out says the offsets then too; KLOG_ERR_CANCELLED once opts->cancel was fired; KLOG_ERR_CLOSED once the log handle
+/// or the manager is closed; KLOG_ERR_DIR_OFFLINE if nothing is there and nothing can come.
+///
 /// KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
 /// not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
 ///
-/// Thread class T0, cost class C2. buf may be null with cap 0; opts and err are nullable; out is required.
+/// Thread class T0, cost class C2, with opts->timeout_ms C4. buf may be null with cap 0; opts and err are nullable; out is required.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_read(
@@ -38,12 +47,21 @@ pub extern "C" fn klog_read(
         check_output(out, "out")?;
         let options = read_input(opts)?;
         check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
+        let waits = Waits::new(&options)?;
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
             let wanted = batch_options(&options)?;
-            let read = open
-                .log
-                .read_with_aborted(Offset(start_offset), buffer, &wanted);
+            let read = read_waiting(
+                &open.log,
+                Offset(start_offset),
+                &wanted,
+                waits.min_bytes,
+                &waits.patience()?.ended_by(&open.ending),
+                || {
+                    open.log
+                        .read_with_aborted(Offset(start_offset), buffer, &wanted)
+                },
+            );
             let mut answer = offsets_of(&open.log, start_offset);
             match read {
                 Ok((read, aborted)) => {
@@ -69,6 +87,10 @@ pub extern "C" fn klog_read(
                 }
                 Err(e) if e.kind() == ErrorKind::BufferTooSmall => {
                     answer.bytes_needed = e.position().unwrap_or(0);
+                    copy_growable(out, answer);
+                    Err(e)
+                }
+                Err(e) if e.kind() == ErrorKind::TimedOut => {
                     copy_growable(out, answer);
                     Err(e)
                 }
@@ -133,15 +155,38 @@ pub(crate) fn check_read_options(options: &klog_read_options, known_flags: u32) 
     let unused = [
         (options.reserved0 != 0, "reserved0"),
         (options.leader_epoch != 0, "leader_epoch"),
-        (options.min_bytes != 0, "min_bytes"),
-        (options.timeout_ms != 0, "timeout_ms"),
-        (options.cancel.id != 0, "cancel"),
     ];
     match unused.iter().find(|(is_set, _)| *is_set) {
         None => Ok(()),
         Some((_, name)) => Err(Error::new(
             ErrorKind::Unsupported,
-            format!("opts.{name} must be 0: reads do not wait, and no epoch is compared, yet"),
+            format!("opts.{name} must be 0: no epoch is compared yet"),
         )),
+    }
+}
+
+/// What a read's options say of waiting.
+pub(crate) struct Waits {
+    pub(crate) min_bytes: u64,
+    timeout_ms: i64,
+    token: Option<Held>,
+}
+
+impl Waits {
+    pub(crate) fn new(options: &klog_read_options) -> Result<Self> {
+        Deadline::after(options.timeout_ms)?;
+        Ok(Self {
+            min_bytes: options.min_bytes,
+            timeout_ms: options.timeout_ms,
+            token: token(options.cancel)?,
+        })
+    }
+
+    /// For a call that begins now.
+    pub(crate) fn patience(&self) -> Result<Patience<'_>> {
+        Ok(patience(
+            Deadline::after(self.timeout_ms)?,
+            self.token.as_ref(),
+        ))
     }
 }

@@ -62,6 +62,22 @@ pub struct klog_view {
     pub id: u64,
 }
 
+/// Logs that are waited for together. A handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct klog_waiter {
+    /// Not for the caller to interpret.
+    pub id: u64,
+}
+
+/// An accumulator of small appends to one log. A handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct klog_appender {
+    /// Not for the caller to interpret.
+    pub id: u64,
+}
+
 /// What went wrong. The caller's own: set struct_size to sizeof(klog_error), give its address, read it if the call did
 /// not answer KLOG_OK (else it is untouched). Holds no pointer and needs no freeing.
 #[repr(C)]
@@ -349,11 +365,11 @@ pub struct klog_read_options {
     pub max_records: u32,
     /// Not used yet; 0.
     pub leader_epoch: i32,
-    /// Not used yet; 0.
+    /// With timeout_ms: wait until so many bytes can be read; 0 is one.
     pub min_bytes: u64,
-    /// Not used yet; 0: reads do not wait.
+    /// How long to wait if there is less: 0 not at all, -1 without limit.
     pub timeout_ms: i64,
-    /// Not used yet; null.
+    /// What ends the waiting, and the call; null is nothing.
     pub cancel: klog_cancel,
     /// 0.
     pub reserved: [u64; 6],
@@ -427,6 +443,111 @@ pub struct klog_view_info {
     pub reserved0: u32,
     /// 0.
     pub reserved: [u64; 3],
+}
+
+/// What to wait for. Zero is the default of every field but struct_size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_wait_options {
+    /// sizeof(klog_wait_options).
+    pub struct_size: u32,
+    /// KLOG_WAIT_ constant: which end of the log.
+    pub kind: u32,
+    /// The end has to lie above this offset: the record at it is there then.
+    pub offset: i64,
+    /// Bytes of stored batches that have to lie between the offset and the end; 0 is any.
+    pub min_bytes: u64,
+    /// How long to wait: 0 not at all, -1 without limit.
+    pub timeout_ms: i64,
+    /// What ends the waiting; null is nothing.
+    pub cancel: klog_cancel,
+    /// 0.
+    pub reserved: [u64; 2],
+}
+
+/// A log that a waiter found ready.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_ready {
+    /// The handle that was armed.
+    pub log: klog_log,
+    /// What was given with it.
+    pub user_data: u64,
+    /// Where the end is that was waited for; -1 unless status is KLOG_OK.
+    pub offset: i64,
+    /// KLOG_WAIT_ constant.
+    pub kind: u32,
+    /// KLOG_OK, or why the wait ended without it.
+    pub status: klog_status,
+}
+
+/// One append of klog_append_many: log, records and count go in, the rest comes out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_append_item {
+    /// Where to append.
+    pub log: klog_log,
+    /// The records of one batch.
+    pub records: *const klog_record,
+    /// How many records.
+    pub count: u64,
+    /// Out: first offset assigned, -1 if nothing was appended.
+    pub first_offset: i64,
+    /// Out: last offset assigned, -1 if nothing was appended.
+    pub last_offset: i64,
+    /// Out: the time of the append if the topic's timestamps are that, else -1.
+    pub log_append_time_ms: i64,
+    /// Out: KLOG_OK, or why this one was not appended.
+    pub status: klog_status,
+    /// Out: Kafka's code for that, 0 for none.
+    pub kafka_code: i32,
+    /// 0.
+    pub reserved: u64,
+}
+
+/// One append of klog_append_many_packed: log, packed and len go in, the rest comes out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_packed_item {
+    /// Where to append.
+    pub log: klog_log,
+    /// A packed buffer with the records of one batch.
+    pub packed: *const c_void,
+    /// Its bytes.
+    pub len: u64,
+    /// Out: first offset assigned, -1 if nothing was appended.
+    pub first_offset: i64,
+    /// Out: last offset assigned, -1 if nothing was appended.
+    pub last_offset: i64,
+    /// Out: the time of the append if the topic's timestamps are that, else -1.
+    pub log_append_time_ms: i64,
+    /// Out: KLOG_OK, or why this one was not appended.
+    pub status: klog_status,
+    /// Out: Kafka's code for that, 0 for none.
+    pub kafka_code: i32,
+    /// 0.
+    pub reserved: u64,
+}
+
+/// How an appender works. Zero is the default of every field but struct_size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct klog_appender_options {
+    /// sizeof(klog_appender_options).
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// How its batches are appended; null is the defaults. It is copied. Without KLOG_APPEND_IF_LOG_END and record_errors, of
+    /// origin KLOG_ORIGIN_CLIENT.
+    pub append: *const klog_append_options,
+    /// A batch is closed when it holds so many bytes, uncompressed; 0 is 65536. max.message.bytes of the topic bounds it too.
+    pub batch_bytes: u64,
+    /// Adds wait when so many bytes are not appended yet; 0 is 16777216.
+    pub queue_bytes: u64,
+    /// How long a batch that is not full waits for more records; 0 is not at all.
+    pub linger_us: i64,
+    /// 0.
+    pub reserved: [u64; 6],
 }
 
 /// A record found by its time.

@@ -28,6 +28,32 @@ pub struct BatchBuilder {
     delete_horizon: Option<TimestampMs>,
 }
 
+/// A place among the records of a builder.
+#[derive(Clone, Copy, Debug)]
+pub struct BuilderMark {
+    bytes: usize,
+    record_count: i32,
+    base_timestamp: TimestampMs,
+    max_timestamp: TimestampMs,
+    min_timestamp: Option<TimestampMs>,
+    has_null_key: bool,
+    last_offset_delta: i32,
+}
+
+impl BuilderMark {
+    /// How many records there were.
+    #[must_use]
+    pub fn record_count(&self) -> i32 {
+        self.record_count
+    }
+
+    /// Bytes of the batch then, uncompressed.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 /// What a batch says besides its records.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
@@ -172,6 +198,32 @@ impl BatchBuilder {
     #[must_use]
     pub fn records_bytes(&self) -> &[u8] {
         self.buffer.get(HEADER_BYTES..).unwrap_or_default()
+    }
+
+    /// Where the builder is now, to come back to.
+    #[must_use]
+    pub fn mark(&self) -> BuilderMark {
+        BuilderMark {
+            bytes: self.buffer.len(),
+            record_count: self.record_count,
+            base_timestamp: self.base_timestamp,
+            max_timestamp: self.max_timestamp,
+            min_timestamp: self.min_timestamp,
+            has_null_key: self.has_null_key,
+            last_offset_delta: self.last_offset_delta,
+        }
+    }
+
+    /// Forgets the records that were added since `mark`, which is one of this builder's since its last [`Self::clear`].
+    pub fn rewind(&mut self, mark: &BuilderMark) {
+        debug_assert!(mark.bytes <= self.buffer.len() && mark.record_count <= self.record_count);
+        self.buffer.truncate(mark.bytes);
+        self.record_count = mark.record_count;
+        self.base_timestamp = mark.base_timestamp;
+        self.max_timestamp = mark.max_timestamp;
+        self.min_timestamp = mark.min_timestamp;
+        self.has_null_key = mark.has_null_key;
+        self.last_offset_delta = mark.last_offset_delta;
     }
 
     /// Adds a record behind the last one. Timestamp -1 is none; other negative ones are INVALID_TIMESTAMP.

@@ -11,6 +11,7 @@
 //! descriptor is close-on-exec; nothing is mapped for writing. Implements design.md 3, c-abi.md 1.11 and 1.12.
 #![allow(clippy::disallowed_methods)] // this is the place that the rule keeps free
 
+mod bell;
 mod clock;
 mod deadline;
 mod eventfd;
@@ -23,6 +24,7 @@ mod real;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 mod unmapped;
+mod wait_fd;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::types::TimestampMs;
 
+pub use bell::{Bell, Heard};
 pub use clock::{Clock, ManualClock, Stopwatch, SystemClock};
 pub use deadline::Deadline;
 pub use eventfd::EventFd;
@@ -45,6 +48,7 @@ pub use real::RealFs;
 #[cfg(any(test, feature = "sim"))]
 pub use sim::SimFs;
 pub use unmapped::UnmappedFs;
+pub use wait_fd::WaitFd;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ impl Log {
             let is_writable = self.check_writable(&writer);
             // From here on no append comes that the flush could miss.
             self.state.store(CLOSED, Ordering::SeqCst);
+            self.waits.wake_all();
             is_writable.and_then(|()| writer.active.finish())
         };
         let closed = prepared
@@ -54,5 +55,6 @@ impl Log {
     /// Closes without writing anything: what a crash of the process would leave.
     pub fn abandon(&self) {
         self.state.store(CLOSED, Ordering::SeqCst);
+        self.waits.wake_all();
     }
 }

@@ -172,6 +172,28 @@ impl Cursor {
             .map_or(self.next, |again| again.parts.offset)
     }
 
+    /// The log that it reads.
+    #[must_use]
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// How far it reads.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        self.options.isolation
+    }
+
+    /// Whether it has read more than it has given: then the next call gives records, or the error of a batch, without a look
+    /// at the log, unless none of what it has read is to be given.
+    #[must_use]
+    pub fn has_read_ahead(&self) -> bool {
+        self.given_again < self.given.len()
+            || self.current.is_some()
+            || self.pending.is_some()
+            || self.batch_at < self.filled
+    }
+
     /// Goes on from `offset`. Whether it can be read shows at the next call.
     pub fn seek(&mut self, offset: Offset) {
         self.wanted_from = offset;
@@ -188,6 +210,17 @@ impl Cursor {
     pub fn give_back(&mut self, used: usize) {
         let unused = self.given.len().saturating_sub(used);
         self.given_again = self.given.len() - unused;
+    }
+
+    /// What the last call of [`Self::next_records`] gave, for as long as that is lent.
+    #[must_use]
+    pub fn given_last(&self) -> RecordSlice<'_> {
+        RecordSlice {
+            given: self.given.get(..self.given_again).unwrap_or_default(),
+            groups: &self.groups,
+            buffer: &self.buffer,
+            inflated: self.decoder.inflated(),
+        }
     }
 
     /// Up to `max` records from the cursor's place on; none at the log end. They are lent until the next call. A batch

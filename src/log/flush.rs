@@ -62,7 +62,7 @@ impl Log {
 
     /// Makes durable what was appended below `upto`, and what others appended meanwhile; also when the log was closed
     /// since.
-    pub(super) fn flush_appended(&self, upto: Offset) -> Result<()> {
+    pub fn flush_appended(&self, upto: Offset) -> Result<()> {
         self.flush_below(upto, Reach::AtLeast)
     }
 
@@ -154,6 +154,7 @@ impl Log {
     fn raise_recovery_point(&self, to: Offset) {
         if self.recovery_point.fetch_max(to.0, Ordering::SeqCst) < to.0 {
             self.last_flush.store(self.clock.now().0, Ordering::SeqCst);
+            self.waits.notify(self);
         }
     }
 

@@ -109,12 +109,14 @@ impl Frozen<'_> {
         *writer = next;
         log.publish(&writer);
         log.cuts.fetch_add(1, Ordering::SeqCst);
+        log.waits_have_moved();
     }
 
     /// Lets every call answer that the log is gone: its directory has another name, and nothing of it is touched from here on.
     pub fn mark_deleted(&self) {
         let _writer = self.log.writer.lock();
         self.log.state.store(DELETED, Ordering::SeqCst);
+        self.log.waits.wake_all();
     }
 
     /// Lets nothing be appended any more, until the log is opened again: its directory is not to be trusted as the latest.

@@ -2,12 +2,13 @@
 //! stays so until it is opened again (manager.md 11, design.md 5.6).
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::events::{Event, EventKind};
 use super::monitor::Monitor;
+use super::waits::WaitList;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The state of one log directory, shared by everything that lives in it.
@@ -17,6 +18,8 @@ pub struct DirHealth {
     failure: RwLock<Option<Error>>,
     /// Where it, and the logs in it, tell what happens.
     monitor: Arc<Monitor>,
+    /// Who waits for logs in it.
+    waits: Mutex<Vec<Weak<WaitList>>>,
 }
 
 impl DirHealth {
@@ -32,6 +35,7 @@ impl DirHealth {
             path,
             failure: RwLock::new(None),
             monitor,
+            waits: Mutex::default(),
         }
     }
 
@@ -84,8 +88,23 @@ impl DirHealth {
                 dir: Some(self.path.clone()),
                 ..Event::new(EventKind::DirOffline, self.monitor.now()).with_error(&error)
             });
+            // After the failure is known: those that are woken look at it.
+            let waits = std::mem::take(&mut *self.waits.lock());
+            for list in waits.iter().filter_map(Weak::upgrade) {
+                list.wake_all();
+            }
         }
         error.taking_dir_offline()
+    }
+
+    /// Lets those that wait for a log be woken when the directory goes out of use. Who waits looks after this.
+    pub(super) fn tell_when_offline(&self, list: Weak<WaitList>) {
+        let mut waits = self.waits.lock();
+        // Lists of logs that are gone: so few stay that it costs little.
+        if waits.len() == waits.capacity() {
+            waits.retain(|list| list.strong_count() > 0);
+        }
+        waits.push(list);
     }
 
     /// As [`Self::fail`] for failures that may have lost data: I/O errors, and any failed sync. A full disk and a lack of
@@ -104,7 +123,6 @@ impl DirHealth {
 mod tests {
     use super::super::events::EventListener;
     use super::*;
-    use parking_lot::Mutex;
 
     #[derive(Debug, Default)]
     struct Heard(Mutex<Vec<Arc<Event>>>);

@@ -3,8 +3,9 @@
 //! A [`Log`] is shared by any number of threads. One at a time appends, under the append lock; readers take no lock:
 //! they look at an immutable list of segments and at a published end, and never beyond it.
 //!
-//! **Lock order**, outermost first: the flush lock, the append lock, a segment's small lock for its largest timestamp.
-//! Debug builds check the first two, but for who freezes a log. No fsync of log data happens under the append lock.
+//! **Lock order**, outermost first: the flush lock, the append lock, then small ones under which nothing is waited for: a
+//! segment's for its largest timestamp, that of the list of those who wait for the log ([`waits`]). Debug builds check the
+//! first two, but for who freezes a log. No fsync of log data happens under the append lock.
 //!
 //! Promises: an append that returned is in the log for every reader and survives a crash of the process; a refused or
 //! failed one changes nothing; what a flush covered survives a power cut. Implements log.md 1 and 3-10.
@@ -42,6 +43,8 @@ mod start;
 mod truncate;
 mod validation;
 mod view;
+mod waits;
+mod watch;
 mod watermark;
 
 use std::path::{Path, PathBuf};
@@ -85,6 +88,9 @@ pub use roll::{RollInput, RollReason, should_roll};
 pub use segments::SegmentList;
 pub use validation::Origin;
 pub use view::View;
+pub(crate) use waits::{Enlisted, Wake};
+pub(crate) use watch::Watch;
+pub use watch::{Condition, WaitKind};
 pub use watermark::HighWatermark;
 
 use counters::LogCounters;
@@ -96,6 +102,7 @@ use lock_order::{Level, Locked};
 use producer_log::ProducerLog;
 use retired::Retired;
 use roll::PendingRoll;
+use waits::WaitList;
 
 /// Where a log lives and what it shares with the others.
 #[derive(Clone, Debug)]
@@ -138,6 +145,7 @@ pub struct Log {
     flush: Mutex<()>,
     retired: Mutex<Retired>,
     counters: LogCounters,
+    waits: Arc<WaitList>,
     /// If another process owns it.
     follower: Option<Box<Follower>>,
 }
@@ -220,6 +228,7 @@ impl Log {
             flush: Mutex::new(()),
             retired: Mutex::new(Retired::default()),
             counters: LogCounters::default(),
+            waits: Arc::default(),
             follower: None,
         }
     }
@@ -393,5 +402,6 @@ impl Log {
             self.start_offset(),
         );
         self.end.publish(end, watermarks);
+        self.waits.notify(self);
     }
 }

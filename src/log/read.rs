@@ -335,7 +335,7 @@ fn nothing_at(
 }
 
 /// How many bytes of a segment lie in front of the batch that holds `upper`, or of the first one behind it.
-fn bytes_below(segment: &Arc<Segment>, upper: Offset, complete: u64) -> Result<u64> {
+pub(super) fn bytes_below(segment: &Arc<Segment>, upper: Offset, complete: u64) -> Result<u64> {
     let bound = segment.translate(upper, complete)?;
     Ok(bound.map_or(complete, |batch| batch.position))
 }

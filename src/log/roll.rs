@@ -154,6 +154,7 @@ impl Log {
             .map_err(|e| self.health().judge(e))?;
         // All before it is durable, also if it begins above the end.
         self.recovery_point.fetch_max(base.0, Ordering::SeqCst);
+        self.waits.notify(self);
         Ok(Rolled::Done)
     }
 

@@ -178,6 +178,7 @@ impl Log {
             );
         }
         self.cuts.fetch_add(1, Ordering::SeqCst);
+        self.waits.notify(self);
         if let Some(active) = active? {
             writer.active = active;
         }

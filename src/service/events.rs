@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
+use super::patience::{Look, Patience, wait_for};
+use super::sleepers::Sleepers;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::EventFd;
+use crate::io::{Deadline, EventFd};
 use crate::log::{Event, EventKind, EventListener, Monitor};
 use crate::manager::Manager;
 
@@ -90,7 +92,7 @@ struct Queue {
     kinds: AtomicU64,
     capacity: usize,
     waiting: Mutex<Waiting>,
-    wake: Condvar,
+    readers: Sleepers,
     fd: Option<EventFd>,
 }
 
@@ -167,7 +169,8 @@ impl EventListener for Queue {
         if let Some(fd) = &self.fd {
             fd.set();
         }
-        self.wake.notify_one();
+        drop(waiting);
+        self.readers.wake_all();
     }
 
     fn end(&self) {
@@ -175,7 +178,7 @@ impl EventListener for Queue {
         if let Some(fd) = &self.fd {
             fd.set();
         }
-        self.wake.notify_all();
+        self.readers.wake_all();
     }
 }
 
@@ -198,7 +201,7 @@ impl EventStream {
                 capacity => capacity,
             },
             waiting: Mutex::default(),
-            wake: Condvar::new(),
+            readers: Sleepers::default(),
             fd: match options.descriptor {
                 Descriptor::None => None,
                 Descriptor::EventFd => Some(EventFd::new()?),
@@ -215,7 +218,8 @@ impl EventStream {
     /// CLOSED if the manager or this stream is closed, or is while it waits. What was not read by then is gone.
     pub fn poll(&self, max: usize, timeout: Option<Duration>) -> Result<Vec<Arc<Event>>> {
         let mut given = Vec::new();
-        self.poll_each(timeout, |event| {
+        let patience = Patience::until(Deadline::within_or_never(timeout));
+        self.poll_each(&patience, |event| {
             given.push(Arc::clone(event));
             if given.len() < max {
                 Take::More
@@ -226,13 +230,14 @@ impl EventStream {
         Ok(given)
     }
 
-    /// As [`Self::poll`], an event at a time, until `take` has enough or there is none. How many were taken.
+    /// As [`Self::poll`], with more that can end the waiting, and an event at a time, until `take` has enough or there is none.
+    /// How many were taken.
     pub fn poll_each(
         &self,
-        timeout: Option<Duration>,
+        patience: &Patience<'_>,
         mut take: impl FnMut(&Arc<Event>) -> Take,
     ) -> Result<usize> {
-        let mut next = Some(self.wait(timeout)?);
+        let mut next = Some(self.wait(patience)?);
         let mut count = 0;
         while let Some(event) = next {
             // Not under the lock: who publishes must not wait for what is done here.
@@ -260,20 +265,16 @@ impl EventStream {
         self.queue.end();
     }
 
-    fn wait(&self, timeout: Option<Duration>) -> Result<Arc<Event>> {
-        let mut waiting = self.queue.waiting.lock();
-        let has_nothing = |waiting: &mut Waiting| waiting.is_empty() && !waiting.is_closed;
-        match timeout {
-            None => self.queue.wake.wait_while(&mut waiting, has_nothing),
-            Some(timeout) => {
-                let _ = self
-                    .queue
-                    .wake
-                    .wait_while_for(&mut waiting, has_nothing, timeout);
-            }
-        }
-        let event = self.queue.take(&mut waiting)?;
-        event.ok_or_else(|| Error::new(ErrorKind::TimedOut, "no event came in time"))
+    fn wait(&self, patience: &Patience<'_>) -> Result<Arc<Event>> {
+        wait_for(
+            patience,
+            "no event came",
+            |bell| self.queue.readers.enlist(Arc::clone(bell) as _),
+            || {
+                let event = self.queue.take(&mut self.queue.waiting.lock())?;
+                Ok(event.map_or(Look::NotYet, Look::There))
+            },
+        )
     }
 
     fn put_back(&self, event: Arc<Event>) {
@@ -283,7 +284,8 @@ impl EventStream {
         if let Some(fd) = &self.queue.fd {
             fd.set();
         }
-        self.queue.wake.notify_one();
+        drop(waiting);
+        self.queue.readers.wake_all();
     }
 }
 

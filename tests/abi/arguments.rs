@@ -470,8 +470,8 @@ fn options_of_appends_and_reads_are_checked() {
         klog_read(t, 0, &raw const read, null_mut(), 0, &raw mut result, e)
     });
     read.isolation = 0;
-    read.timeout_ms = -1;
-    refused(KLOG_ERR_UNSUPPORTED, "timeout_ms", |e| {
+    read.timeout_ms = -2;
+    refused(KLOG_ERR_INVALID_ARGUMENT, "timeout_ms", |e| {
         klog_read(t, 0, &raw const read, null_mut(), 0, &raw mut result, e)
     });
     for out_of_range in [-1, 1, i64::MAX, i64::MIN] {

@@ -9,6 +9,8 @@
     clippy::cast_possible_wrap
 )]
 
+#[path = "../support/asleep.rs"]
+mod asleep;
 #[macro_use]
 mod calls;
 mod arguments;
@@ -25,3 +27,4 @@ mod telling;
 mod threads;
 mod transactions;
 mod views;
+mod waiting;

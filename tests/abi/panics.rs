@@ -3,6 +3,7 @@
 use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
+use klog::ffi::appender::*;
 use klog::ffi::cancel::*;
 use klog::ffi::clean::*;
 use klog::ffi::codec::*;
@@ -13,6 +14,7 @@ use klog::ffi::events::*;
 use klog::ffi::log::*;
 use klog::ffi::maintain::*;
 use klog::ffi::manager::*;
+use klog::ffi::many::*;
 use klog::ffi::metrics::*;
 use klog::ffi::moving::*;
 use klog::ffi::offsets::*;
@@ -20,6 +22,7 @@ use klog::ffi::read::*;
 use klog::ffi::truncate::*;
 use klog::ffi::types::*;
 use klog::ffi::view::*;
+use klog::ffi::wait::*;
 
 use crate::calls::*;
 
@@ -112,6 +115,8 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
     let mut metric = init!(klog_metric);
     let mut progress = init!(klog_open_progress);
     let mut events = klog_events { id: 0 };
+    let mut waiter = klog_waiter { id: 0 };
+    let mut appender = klog_appender { id: 0 };
     let never = klog_cancel { id: 0 };
     let mut end = 0;
     let (status, message, _) = call(|e| match name {
@@ -196,6 +201,21 @@ fn call_by_name(name: &str, owner: klog_manager, t: klog_log) -> (klog_status, S
         "klog_events_open" => klog_events_open(owner, 0, 0, &raw mut events, null_mut(), e),
         "klog_events_poll" => klog_events_poll(events, null_mut(), 0, null_mut(), 0, never, e),
         "klog_events_close" => klog_events_close(events),
+        "klog_wait" => klog_wait(t, null(), null_mut(), e),
+        "klog_waiter_open" => klog_waiter_open(owner, &raw mut waiter, null_mut(), e),
+        "klog_waiter_arm" => klog_waiter_arm(waiter, t, null(), 0, e),
+        "klog_waiter_poll" => klog_waiter_poll(waiter, null_mut(), 0, null_mut(), 0, e),
+        "klog_waiter_close" => klog_waiter_close(waiter),
+        "klog_append_many" => klog_append_many(owner, null_mut(), 0, null(), e),
+        "klog_append_many_packed" => klog_append_many_packed(owner, null_mut(), 0, null(), e),
+        "klog_appender_open" => klog_appender_open(t, null(), &raw mut appender, e),
+        "klog_appender_add" => klog_appender_add(appender, null(), 0, 0, null_mut(), e),
+        "klog_appender_add_packed" => {
+            klog_appender_add_packed(appender, null(), 0, 0, null_mut(), e)
+        }
+        "klog_appender_wait" => klog_appender_wait(appender, 0, 0, never, null_mut(), e),
+        "klog_appender_flush" => klog_appender_flush(appender, 0, e),
+        "klog_appender_close" => klog_appender_close(appender, 0, e),
         other => panic!("no call of {other} here"),
     });
     (status, message)

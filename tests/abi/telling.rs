@@ -322,7 +322,7 @@ fn streams_are_checked_and_end_with_their_manager() {
     refused(KLOG_ERR_INVALID_ARGUMENT, "timeout_ms", |e| {
         polled(-2, NEVER, e)
     });
-    refused(KLOG_ERR_UNSUPPORTED, "cancel", |e| {
+    refused(KLOG_ERR_WRONG_KIND, "Cancel", |e| {
         polled(0, klog_cancel { id: 1 }, e)
     });
     refused(KLOG_ERR_TIMED_OUT, "", |e| polled(0, NEVER, e));

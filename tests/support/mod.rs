@@ -13,6 +13,7 @@
     reason = "helpers of tests: a failure here fails the test that asked"
 )]
 
+pub(crate) mod asleep;
 pub(crate) mod broker;
 pub(crate) mod canonical;
 pub(crate) mod child;
