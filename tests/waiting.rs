@@ -211,6 +211,25 @@ fn closing_deleting_and_cutting_wake_with_their_statuses() {
 }
 
 #[test]
+fn who_waited_for_what_came_and_was_cut_before_its_end_got_there_is_told() {
+    let home = Home::new();
+    let manager = home.open();
+    let t = t0(&manager);
+    t.leave_high_watermark_to_caller().unwrap();
+    fill(&t, 1);
+    // The offset is ahead of the log at first, in it later, and cut off then; the high watermark never gets there.
+    let cut = woken(
+        || waits(&t, condition(WaitKind::HighWatermark, 3)),
+        || {
+            fill(&t, 5);
+            manager.truncate_to(&t, Offset(2)).unwrap();
+        },
+    );
+    assert_eq!(cut, Err(ErrorKind::OffsetOutOfRange));
+    manager.close().unwrap();
+}
+
+#[test]
 fn a_directory_that_goes_out_of_use_wakes_those_that_wait_for_any_log_in_it() {
     let home = Home::new();
     let manager = home.open();
@@ -230,6 +249,8 @@ fn a_directory_that_goes_out_of_use_wakes_those_that_wait_for_any_log_in_it() {
     assert_eq!(now(&t, end_above(0)), Ok(1));
     assert!(manager.close().is_err());
 }
+
+type Call<'c> = Box<dyn FnOnce() -> Result<i64, ErrorKind> + Send + 'c>;
 
 #[test]
 fn a_token_ends_the_calls_that_carry_it_and_no_others() {
@@ -252,7 +273,6 @@ fn a_token_ends_the_calls_that_carry_it_and_no_others() {
         assert_eq!(cursor.position(), Offset(0));
         answer.map(|_| -7)
     };
-    type Call<'c> = Box<dyn FnOnce() -> Result<i64, ErrorKind> + Send + 'c>;
     let calls: Vec<Call<'_>> = vec![
         Box::new(|| first(carried)),
         Box::new(|| first(carried)),

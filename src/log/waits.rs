@@ -4,10 +4,10 @@
 //! anybody is enlisted. All four accesses are sequentially consistent, so one of the two sees the other. Being woken is a
 //! hint: the one that was woken looks again, and enlists again if it was for nothing.
 //!
-//! **An append pays one load** while nobody waits. Else it looks through those that wait for this log, under the append
-//! lock; each is woken once and taken off the list.
+//! **An append pays one load** while nobody waits. Else it looks at those whose offset was passed, under the append lock; each
+//! is woken once and taken off the list. Those that wait for what is far ahead cost next to nothing, however many they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -16,8 +16,9 @@ use parking_lot::Mutex;
 
 use super::Log;
 use super::health::DirHealth;
-use super::watch::Watch;
+use super::watch::{WaitKind, Watch};
 use crate::io::Bell;
+use crate::types::Offset;
 
 /// Somebody to be woken. It is told once, holds no lock of the log meanwhile, and must not wait for anything.
 pub(crate) trait Wake: Debug + Send + Sync {
@@ -38,10 +39,15 @@ pub(crate) struct WaitList {
     enlisted: Mutex<Entries>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entries {
     next_id: u64,
     waiting: BTreeMap<u64, Entry>,
+    /// The same by the offsets that have to be passed, for each [`WaitKind`].
+    by_offset: [BTreeSet<(Offset, u64)>; WaitKind::ALL.len()],
+    /// Where the log ended at the last look, and how often it was cut by then.
+    end_seen: Offset,
+    cuts_seen: u64,
     /// The directory that tells this list when it goes out of use.
     health: Weak<DirHealth>,
     /// Those that want to hear of the log's end only.
@@ -65,7 +71,7 @@ impl Drop for Enlisted {
     fn drop(&mut self) {
         let left = {
             let mut entries = self.list.enlisted.lock();
-            let left = entries.waiting.remove(&self.id);
+            let left = entries.remove(self.id);
             self.list
                 .count
                 .store(entries.waiting.len(), Ordering::SeqCst);
@@ -73,6 +79,71 @@ impl Drop for Enlisted {
         };
         // Not under the lock: it may be the last reference to what was to be woken.
         drop(left);
+    }
+}
+
+impl Default for Entries {
+    fn default() -> Self {
+        Self {
+            next_id: 0,
+            waiting: BTreeMap::new(),
+            by_offset: <[_; WaitKind::ALL.len()]>::default(),
+            end_seen: Offset::ZERO,
+            cuts_seen: 0,
+            health: Weak::new(),
+            at_end: Vec::new(),
+        }
+    }
+}
+
+impl Entries {
+    fn set_of(&mut self, kind: WaitKind) -> Option<&mut BTreeSet<(Offset, u64)>> {
+        self.by_offset.get_mut(kind as usize)
+    }
+
+    fn add(&mut self, entry: Entry) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        let condition = *entry.watch.condition();
+        if let Some(set) = self.set_of(condition.kind) {
+            set.insert((condition.offset, id));
+        }
+        self.waiting.insert(id, entry);
+        id
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Entry> {
+        let entry = self.waiting.remove(&id)?;
+        let condition = *entry.watch.condition();
+        if let Some(set) = self.set_of(condition.kind) {
+            set.remove(&(condition.offset, id));
+        }
+        Some(entry)
+    }
+
+    /// Takes those off the list that have something to see.
+    fn take_due(&mut self, log: &Log) -> Vec<Entry> {
+        let mut ids = Vec::new();
+        let cuts = log.cut_count();
+        if cuts == self.cuts_seen {
+            for (kind, set) in WaitKind::ALL.iter().zip(&self.by_offset) {
+                let passed = (log.end_of(*kind), 0);
+                ids.extend(set.range(..passed).map(|(_, id)| *id));
+            }
+        } else {
+            self.cuts_seen = cuts;
+            // It may have been cut below any of them.
+            for entry in self.waiting.values() {
+                entry.watch.saw_end(self.end_seen);
+            }
+            ids.extend(self.waiting.keys());
+        }
+        self.end_seen = log.end_offset();
+        ids.retain(|id| {
+            let entry = self.waiting.get_mut(id);
+            entry.is_some_and(|entry| entry.watch.is_due(log))
+        });
+        ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 }
 
@@ -90,11 +161,7 @@ impl WaitList {
     fn wake_due(&self, log: &Log) {
         let due = {
             let mut entries = self.enlisted.lock();
-            let due: Vec<Entry> = entries
-                .waiting
-                .extract_if(.., |_, entry| entry.watch.is_due(log))
-                .map(|(_, entry)| entry)
-                .collect();
+            let due = entries.take_due(log);
             self.count.store(entries.waiting.len(), Ordering::SeqCst);
             due
         };
@@ -108,6 +175,7 @@ impl WaitList {
         let (waiting, at_end) = {
             let mut entries = self.enlisted.lock();
             self.count.store(0, Ordering::SeqCst);
+            entries.by_offset = <[_; WaitKind::ALL.len()]>::default();
             (std::mem::take(&mut entries.waiting), entries.at_end.clone())
         };
         for entry in waiting.into_values() {
@@ -126,10 +194,15 @@ impl Log {
         let health = self.health();
         let mut entries = self.waits.enlisted.lock();
         self.waits.be_told_by(&mut entries, &health);
-        let id = entries.next_id;
-        entries.next_id += 1;
-        let watch = *watch;
-        entries.waiting.insert(id, Entry { watch, wake });
+        if entries.waiting.is_empty() {
+            // Nobody looked since.
+            entries.end_seen = self.end_offset();
+            entries.cuts_seen = self.cut_count();
+        }
+        let id = entries.add(Entry {
+            watch: watch.clone(),
+            wake,
+        });
         // Pairs with the load of `notify`: the caller looks at the ends after this.
         self.waits
             .count

@@ -3,7 +3,8 @@
 //!
 //! Whoever waits looks; nothing here sleeps.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Log;
 use super::end::LogEnd;
@@ -25,6 +26,16 @@ pub enum WaitKind {
     Durable,
 }
 
+impl WaitKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::LogEnd,
+        Self::HighWatermark,
+        Self::LastStable,
+        Self::Durable,
+    ];
+}
+
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -38,11 +49,12 @@ pub struct Condition {
 }
 
 /// A condition with what was learnt about it so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Watch {
     condition: Condition,
-    /// Whether the offset lay in the log at some look, or was its end: if it lies above the end later, the log was cut.
-    was_inside: bool,
+    /// Whether the offset lay in the log at some look, or was its end: if it lies above the end later, the log was cut. Shared by
+    /// all clones: one that sleeps is to know what was seen meanwhile.
+    was_inside: Arc<AtomicBool>,
     /// Where bytes are counted from.
     from: Option<Place>,
 }
@@ -81,6 +93,13 @@ impl Watch {
         &self.condition
     }
 
+    /// The log ended there at some time while this was watched for.
+    pub(super) fn saw_end(&self, log_end: Offset) {
+        if self.condition.offset <= log_end {
+            self.was_inside.store(true, Ordering::SeqCst);
+        }
+    }
+
     /// Whether a look would answer something, as far as the ends of the log tell. Also under the append lock.
     pub(super) fn is_due(&mut self, log: &Log) -> bool {
         let (end, value) = log.ends_of(self.condition.kind);
@@ -91,10 +110,10 @@ impl Watch {
         }
     }
 
-    fn verdict(&mut self, value: Offset, log_end: Offset) -> Verdict {
-        let offset = self.condition.offset;
-        self.was_inside |= offset <= log_end;
-        verdict(offset, value, log_end, self.was_inside)
+    fn verdict(&self, value: Offset, log_end: Offset) -> Verdict {
+        self.saw_end(log_end);
+        let was_inside = self.was_inside.load(Ordering::SeqCst);
+        verdict(self.condition.offset, value, log_end, was_inside)
     }
 
     /// Whether enough bytes lie between the offset and `upto`. What cannot be counted is enough: who reads finds out.
@@ -143,7 +162,7 @@ impl Log {
         };
         Watch {
             condition,
-            was_inside: condition.offset <= end.offset,
+            was_inside: Arc::new(AtomicBool::new(condition.offset <= end.offset)),
             from,
         }
     }
@@ -173,6 +192,11 @@ impl Log {
         }
         self.health().check()?;
         Ok(None)
+    }
+
+    /// Where the end of a kind is.
+    pub(super) fn end_of(&self, kind: WaitKind) -> Offset {
+        self.ends_of(kind).1
     }
 
     /// The log end, and the end of a kind.

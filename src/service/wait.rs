@@ -45,7 +45,7 @@ use crate::types::Offset;
 /// ```
 pub fn wait(log: &Log, condition: Condition, patience: &Patience<'_>) -> Result<Offset> {
     let mut watch = log.watch(condition);
-    let watched = watch;
+    let watched = watch.clone();
     wait_for(
         patience,
         "the log did not get there",

@@ -148,7 +148,7 @@ impl<T: Tag> Armed<T> {
     /// Lets it be woken from now on, and wakes it if there is something already.
     fn enlist(self: &Arc<Self>) {
         let caller = || Arc::new(Caller(Arc::downgrade(self))) as Arc<dyn Wake>;
-        let watch = *self.watch.lock();
+        let watch = self.watch.lock().clone();
         let at_log = self.log.enlist(&watch, caller());
         let before = {
             let mut places = self.places.lock();
