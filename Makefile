@@ -9,7 +9,7 @@ SHOW := target/quickstart
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-long header bench interop tools clean
+.PHONY: help quickstart go-lib test test-long header bench interop tools clean
 
 help: ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ quickstart: ## Build the library, and run the C example on a directory that a Ka
 	$(CC) $(STRICT) $(CFLAGS) -Iinclude examples/quickstart.c -o $(SHOW)/quickstart \
 		-L$(SHOW)/lib -lklog -Wl,-rpath,'$$ORIGIN/lib'
 	$(SHOW)/quickstart $(SHOW)/data/kafka-4.4.0-broker
+
+go-lib: ## Build the static library, and put it where bindings/go looks for it. GO_LIBRARY=FILE takes a built one.
+	@tests/run/go-lib "$(GO_LIBRARY)"
 
 test: ## Build everything and run every test, in minutes. Installs what it needs where it may.
 	@tests/run/setup
