@@ -54,10 +54,10 @@ type Event struct {
 	Text                 string
 }
 
-// LogValue gives the event's fields to log/slog.
+// LogValue gives the event's fields to log/slog, but for its kind and time.
 func (e Event) LogValue() slog.Value {
-	attrs := []slog.Attr{slog.String("kind", e.Kind)}
-	for _, text := range [...]struct{ key, value string }{{"dir", e.Dir}, {"log", e.Log}, {"status", e.Status}} {
+	var attrs []slog.Attr
+	for _, text := range [...]struct{ key, value string }{{"dir", e.Dir}, {"log", e.Log}, {"status", e.Status}, {"text", e.Text}} {
 		if text.value != "" {
 			attrs = append(attrs, slog.String(text.key, text.value))
 		}
@@ -205,13 +205,13 @@ func (e *Events) All(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// LogTo writes events to a logger until ctx is done or the manager is closed: run it in a goroutine.
+// LogTo writes events to a logger, their kinds as messages, until ctx is done or the manager is closed: run it in a goroutine.
 func (e *Events) LogTo(ctx context.Context, logger *slog.Logger) error {
 	for event, err := range e.All(ctx) {
 		if err != nil {
 			return err
 		}
-		logger.Log(ctx, event.Level(), event.Text, "klog", event)
+		logger.Log(ctx, event.Level(), event.Kind, "klog", event)
 	}
 	return nil
 }

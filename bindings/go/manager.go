@@ -158,7 +158,7 @@ func logID(name string) LogID {
 // LogEntry is a log of a manager, in Logs.
 type LogEntry struct {
 	LogID
-	// Dir is the log directory that it is in.
+	// Dir is the log's own directory.
 	Dir string
 	// TopicID as Kafka writes it, empty without one.
 	TopicID string
