@@ -60,7 +60,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	handles := func() uint64 { return must[klog.Info](t)(watch.Info()).OpenHandles }
 	before, descriptors, goroutines := handles(), openDescriptors(t), runtime.NumGoroutine()
 	for range 3 {
-		manager := must[*klog.Manager](t)(klog.Open(ctx, []string{t.TempDir()}, nil))
+		manager := must[*klog.Manager](t)(klog.Open(ctx, []string{t.TempDir()}, &klog.Options{NoBackground: true}))
 		log := logOf(t, manager, klog.Config{"cleanup.policy": "compact"})
 		must[klog.AppendResult](t)(log.Append([]klog.Record{record("k", "v")}, nil))
 		for range 10 {

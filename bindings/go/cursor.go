@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -33,6 +34,11 @@ type Cursor struct {
 
 // Cursor opens a cursor at an offset, which may lie inside a batch. Whether it can be read shows at the first Next.
 func (l *Log) Cursor(from int64, opts *ReadOptions) (*Cursor, error) {
+	return l.cursor(from, opts, nil)
+}
+
+// cursor opens a cursor with this buffer, or with a new one.
+func (l *Log) cursor(from int64, opts *ReadOptions, buf []byte) (*Cursor, error) {
 	defer runtime.KeepAlive(l)
 	with := opts.c()
 	err := cError()
@@ -40,8 +46,10 @@ func (l *Log) Cursor(from int64, opts *ReadOptions) (*Cursor, error) {
 	if status := C.klog_cursor_open(l.c, C.int64_t(from), &with, &c, &err); status != C.KLOG_OK {
 		return nil, l.failed(status, &err)
 	}
-	size := bufferAtFirst
-	cursor := &Cursor{log: l, c: c, next: from, buf: make([]byte, size)}
+	if buf == nil {
+		buf = make([]byte, bufferAtFirst)
+	}
+	cursor := &Cursor{log: l, c: c, next: from, buf: buf}
 	l.manager.handles.add(handle{uint64(c.id), func(id uint64) { C.klog_cursor_close(C.klog_cursor{id: C.uint64_t(id)}) }})
 	cursor.cleanup = guard(cursor, &l.manager.handles, uint64(c.id))
 	return cursor, nil
@@ -152,6 +160,12 @@ func (c *Cursor) Close() error {
 	return nil
 }
 
+// buffers of cursors that nobody sees.
+var buffers = sync.Pool{New: func() any {
+	buf := make([]byte, bufferAtFirst)
+	return &buf
+}}
+
 // Records gives the records of the log from an offset up to the log end. A record is valid until the next one is asked
 // for; Record.Clone keeps one. What goes wrong is yielded in place of a record.
 //
@@ -163,12 +177,20 @@ func (c *Cursor) Close() error {
 //	}
 func (l *Log) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		cursor, err := l.Cursor(from, nil)
+		buf := buffers.Get().(*[]byte)
+		cursor, err := l.cursor(from, nil, *buf)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		defer cursor.Close()
+		defer func() {
+			cursor.Close()
+			// A buffer that grew for a large record is not kept.
+			if len(cursor.buf) == bufferAtFirst {
+				spoil(cursor.buf)
+				buffers.Put(buf)
+			}
+		}()
 		cursor.All(ctx)(yield)
 	}
 }
