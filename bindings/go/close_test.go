@@ -2,6 +2,7 @@ package klog_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -159,13 +160,11 @@ func TestCloseRacesWithEveryCall(t *testing.T) {
 			return err
 		})
 		run(func() error {
-			for {
-				_, err := cursor.Next()
-				if err != nil && !errors.Is(err, os.ErrClosed) {
-					return nil
-				}
-				return err
+			_, err := cursor.Next()
+			if errors.Is(err, io.EOF) {
+				return nil
 			}
+			return err
 		})
 		run(func() error {
 			for _, err := range log.Records(ctx, 0) {
