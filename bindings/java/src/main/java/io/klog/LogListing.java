@@ -27,9 +27,9 @@ public final class LogListing {
     }
 
     /**
-     * The directory that it is in.
+     * The directory with its files.
      *
-     * @return the directory that it is in
+     * @return the directory with its files
      */
     public String dir() {
         return dir;
