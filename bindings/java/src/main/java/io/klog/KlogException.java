@@ -35,6 +35,8 @@ public class KlogException extends RuntimeException {
     }
 
     private final transient Details details;
+
+    /** The precise reason; it and the message outlive serialisation. */
     private final Status status;
 
     /**
