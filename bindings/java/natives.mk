@@ -21,6 +21,8 @@ LAYOUT := $(OUT)/generated-sources/layout/io/klog/Layout.java
 
 .PHONY: all archive
 all: $(LIBRARY).sha256 $(LAYOUT)
+	@# Else the summary of the next run counts the failures of the last one.
+	@rm -rf $(OUT)/failsafe-reports
 
 ifeq ($(origin KLOG_ARCHIVE),file)
 # cargo knows whether there is something to do.

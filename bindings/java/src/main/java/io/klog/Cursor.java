@@ -14,7 +14,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * {@link #close()} may come from any thread at any time.
  */
 public final class Cursor implements Iterable<RecordView>, AutoCloseable {
-    private static final int BUFFER_BYTES = 256 << 10;
+    /** It begins small, for the cursor that reads one record, and grows for the one that reads on. */
+    private static final int FIRST_BYTES = 16 << 10;
+    private static final int FULL_BYTES = 256 << 10;
 
     private final long id;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -29,7 +31,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     Cursor(long id, long offset) {
         this.id = id;
         this.position = offset;
-        lend(DirectBuffer.allocate(BUFFER_BYTES));
+        lend(DirectBuffer.allocate(FIRST_BYTES));
     }
 
     private void lend(DirectBuffer buffer) {
@@ -67,6 +69,9 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
         enter();
         Frame frame = Frame.take();
         try {
+            if (end > memory.capacity() / 2 && memory.capacity() < FULL_BYTES) {
+                lend(DirectBuffer.allocate(memory.capacity() * 4));
+            }
             at = 0;
             end = 0;
             for (;;) {

@@ -167,8 +167,7 @@ public final class KlogConfig {
         Frame frame = Frame.take();
         try {
             if (entry.topic == null && entry.key == null) {
-                // Kafka reads these files as ISO-8859-1, other characters as \\uXXXX.
-                long text = frame.put(entry.value.getBytes(StandardCharsets.ISO_8859_1));
+                long text = frame.put(latin(entry.value));
                 frame.check(calls.configLoad(config, text, frame.length(), frame.error()));
                 return;
             }
@@ -186,8 +185,14 @@ public final class KlogConfig {
         }
     }
 
-    int kind() {
-        return kind;
+    /** As Kafka reads such files: ISO-8859-1, with escapes for other characters. */
+    private static byte[] latin(String text) {
+        StringBuilder escaped = new StringBuilder(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            escaped.append(c <= 0xff ? String.valueOf(c) : String.format("\\u%04x", (int) c));
+        }
+        return escaped.toString().getBytes(StandardCharsets.ISO_8859_1);
     }
 
     /** The native configuration of a possibly absent one; 0 is none. */

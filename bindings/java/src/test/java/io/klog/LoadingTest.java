@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -92,6 +93,22 @@ class LoadingTest {
             worked(load("-Dklog.cache.dir=" + bad, "-Duser.home=" + dir.resolve("home")));
         }
         assertEquals(2, cached().size(), cached().toString());
+    }
+
+    @Test
+    void aDirectoryThatNothingIsExecutedInIsPassedOver() throws IOException {
+        Path mount = Files.createDirectory(dir.resolve("noexec"));
+        boolean mounted = Here.run(List.of("mount", "-t", "tmpfs", "-o", "noexec,size=32m,mode=0700", "tmpfs", mount.toString()))
+                .status() == 0;
+        Assumptions.assumeTrue(mounted, "this user may not mount");
+        try {
+            worked(load("-Dklog.cache.dir=" + mount, "-Duser.home=" + dir.resolve("home")));
+            assertEquals(2, cached().size(), cached().toString());
+            Here.Ended ended = load("-Dklog.library=" + cached().stream().filter(f -> f.startsWith(mount)).findFirst().orElseThrow());
+            assertNotEquals(0, ended.status());
+        } finally {
+            Here.run(List.of("umount", mount.toString()));
+        }
     }
 
     @Test
