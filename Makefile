@@ -11,7 +11,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install test test-long header bench interop tools clean
+.PHONY: help quickstart install go-lib test test-long header bench interop java tools clean
 
 help: ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -33,6 +33,9 @@ install: ## Build and install libraries, headers, pkg-config and CMake files, co
 	$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features
 	ARCHIVE=$(TARGET)/release/libklog.a COMMAND=$(TARGET)/release/klog VERSION=$(VERSION) \
 		PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) packaging/install
+
+go-lib: ## Build the static library, and put it where bindings/go looks for it. GO_LIBRARY=FILE takes a built one.
+	@tests/run/go-lib "$(GO_LIBRARY)"
 
 test: ## Build everything and run every test, in minutes. Installs what it needs where it may.
 	@tests/run/setup
@@ -58,9 +61,12 @@ tests/interop/target/klog-interop.jar: tests/interop/pom.xml $(shell find tests/
 	mvn --quiet --batch-mode --file tests/interop/pom.xml package
 	@touch $@
 
+java: ## Build the Java binding, and run its tests.
+	@tests/run/java
+
 tools: ## Install what the tests need and the machine lacks.
 	@tests/run/setup
 
 clean: ## Remove everything that was built.
 	$(CARGO) clean --quiet
-	rm -rf tests/interop/target
+	rm -rf tests/interop/target bindings/java/target

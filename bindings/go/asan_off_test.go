@@ -1,0 +1,5 @@
+//go:build !asan
+
+package klog_test
+
+const sanitized = false

@@ -1,0 +1,170 @@
+package klog_test
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	klog "klog/bindings/go"
+)
+
+// What crossing to C costs, to see the others beside it.
+func BenchmarkEmptyCall(b *testing.B) {
+	for b.Loop() {
+		klog.EmptyCall()
+	}
+}
+
+func BenchmarkEndOffset(b *testing.B) {
+	log := created(b, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		log.EndOffset()
+	}
+}
+
+func BenchmarkAppendOne(b *testing.B) {
+	log := created(b, nil)
+	key, value, now := make([]byte, 12), make([]byte, 100), time.UnixMilli(t0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := log.AppendOne(key, value, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+const benched = 1000
+
+// Records of 12 bytes of key and 100 of value, 1,000 in a batch.
+func BenchmarkAppend1000(b *testing.B) {
+	log := created(b, nil)
+	var batch klog.Batch
+	key, value, now := make([]byte, 12), make([]byte, 100), time.UnixMilli(t0)
+	b.ReportAllocs()
+	for b.Loop() {
+		batch.Reset()
+		for range benched {
+			batch.AddKeyValue(key, value, now)
+		}
+		if _, err := log.AppendBatch(&batch, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perRecord(b, benched)
+}
+
+// The same from a slice of records, which are packed on the way.
+func BenchmarkAppendSlice1000(b *testing.B) {
+	log := created(b, nil)
+	records := make([]klog.Record, benched)
+	for i := range records {
+		records[i] = klog.Record{Key: make([]byte, 12), Value: make([]byte, 100), Timestamp: time.UnixMilli(t0)}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := log.Append(records, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perRecord(b, benched)
+}
+
+// The same from C, each record given as a struct.
+func BenchmarkAppendInLibrary1000(b *testing.B) {
+	log := created(b, nil)
+	key, value, now := make([]byte, 12), make([]byte, 100), time.UnixMilli(t0)
+	for b.Loop() {
+		if status := klog.LibraryAppend(log, key, value, now, benched); status != 0 {
+			b.Fatal(status)
+		}
+	}
+	perRecord(b, benched)
+}
+
+// The part of an append that is Go's.
+func BenchmarkPack1000(b *testing.B) {
+	var batch klog.Batch
+	key, value, now := make([]byte, 12), make([]byte, 100), time.UnixMilli(t0)
+	b.ReportAllocs()
+	for b.Loop() {
+		batch.Reset()
+		for range benched {
+			batch.AddKeyValue(key, value, now)
+		}
+	}
+	perRecord(b, benched)
+}
+
+func filled(b *testing.B) (*klog.Log, int) {
+	log := created(b, nil)
+	var batch klog.Batch
+	for range benched {
+		batch.AddKeyValue(make([]byte, 12), make([]byte, 100), time.UnixMilli(t0))
+	}
+	const batches = 100
+	for range batches {
+		must[klog.AppendResult](b)(log.AppendBatch(&batch, nil))
+	}
+	return log, batches * benched
+}
+
+func BenchmarkScanCursor(b *testing.B) {
+	log, records := filled(b)
+	cursor := must[*klog.Cursor](b)(log.Cursor(0, nil))
+	defer cursor.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		cursor.SeekTo(0)
+		for {
+			if _, err := cursor.Next(); err == io.EOF {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	perRecord(b, records)
+}
+
+func BenchmarkScanRecords(b *testing.B) {
+	log, records := filled(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range log.Records(ctx, 0) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	perRecord(b, records)
+}
+
+// The same from C.
+func BenchmarkScanInLibrary(b *testing.B) {
+	log, records := filled(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if klog.LibraryScan(log) != records {
+			b.Fatal("records are missing")
+		}
+	}
+	perRecord(b, records)
+}
+
+func BenchmarkReadRaw(b *testing.B) {
+	log, _ := filled(b)
+	buf := make([]byte, 256<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := log.ReadRaw(ctx, 0, buf, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(r.Bytes))
+	}
+}
+
+func perRecord(b *testing.B, records int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(records), "ns/record")
+}

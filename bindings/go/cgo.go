@@ -1,0 +1,47 @@
+package klog
+
+// No function of the library calls back or keeps a pointer after its return, so the go command may leave arguments on the
+// stack and skip what a callback would need. The functions named here are those on the paths of data.
+
+/*
+#include "shim.h"
+
+#cgo noescape klog_go_append_packed
+#cgo nocallback klog_go_append_packed
+#cgo noescape klog_go_append_batches
+#cgo nocallback klog_go_append_batches
+#cgo noescape klog_append_one
+#cgo nocallback klog_append_one
+#cgo noescape klog_read
+#cgo nocallback klog_read
+#cgo noescape klog_cursor_open
+#cgo nocallback klog_cursor_open
+#cgo noescape klog_cursor_next_packed
+#cgo nocallback klog_cursor_next_packed
+#cgo noescape klog_cursor_seek
+#cgo nocallback klog_cursor_seek
+#cgo nocallback klog_cursor_close
+#cgo noescape klog_log_end_offset
+#cgo nocallback klog_log_end_offset
+#cgo noescape klog_log_get_info
+#cgo nocallback klog_log_get_info
+#cgo noescape klog_offset_for_timestamp
+#cgo nocallback klog_offset_for_timestamp
+#cgo noescape klog_flush
+#cgo nocallback klog_flush
+*/
+import "C"
+
+import "time"
+
+// emptyCall is what a call costs.
+func emptyCall() { C.klog_go_nothing() }
+
+// libraryScan reads a log with the C cursor from C, for benchmarks to compare with.
+func libraryScan(l *Log) int { return int(C.klog_go_scan(l.c)) }
+
+// libraryAppend appends records that are alike from C, for benchmarks to compare with.
+func libraryAppend(l *Log, key, value []byte, t time.Time, count int) Status {
+	return Status(C.klog_go_append(l.c, first(key), C.size_t(len(key)), first(value), C.size_t(len(value)),
+		C.int64_t(t.UnixMilli()), C.size_t(count)))
+}

@@ -1,0 +1,3 @@
+module klog/bindings/go
+
+go 1.24

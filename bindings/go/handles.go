@@ -1,0 +1,72 @@
+package klog
+
+// #include "shim.h"
+import "C"
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A handle of the library that belongs to a manager: that of a log, a cursor or a stream of events.
+type handle struct {
+	id    uint64
+	close func(uint64)
+}
+
+// handles are what a manager gave out and was not given back: it ends them when it is closed. Ids, not objects, so that
+// an object that was forgotten can still be collected.
+type handles struct {
+	mu   sync.Mutex
+	open map[uint64]func(uint64)
+}
+
+func (h *handles) add(one handle) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open == nil {
+		h.open = make(map[uint64]func(uint64))
+	}
+	h.open[one.id] = one.close
+}
+
+// remove ends a handle, once, whoever comes first: its object, the manager, or the garbage collector. It answers whether
+// it was open.
+func (h *handles) remove(id uint64) bool {
+	h.mu.Lock()
+	end, is := h.open[id]
+	delete(h.open, id)
+	h.mu.Unlock()
+	if is {
+		end(id)
+	}
+	return is
+}
+
+func (h *handles) removeAll() {
+	h.mu.Lock()
+	all := h.open
+	h.open = nil
+	h.mu.Unlock()
+	for id, end := range all {
+		end(id)
+	}
+}
+
+var leaked atomic.Uint64
+
+// Leaked is how many logs, cursors and streams of events this process forgot to close before they were collected. They
+// were closed then; but the garbage collector comes late, and knows nothing of what they hold.
+func Leaked() uint64 { return leaked.Load() }
+
+// guard sees to a handle whose object is forgotten. The object must not be reachable from what is given here.
+func guard[T any](object *T, from *handles, id uint64) runtime.Cleanup {
+	noted := noteSite()
+	return runtime.AddCleanup(object, func(id uint64) {
+		if from.remove(id) {
+			leaked.Add(1)
+			tellLeak(noted)
+		}
+	}, id)
+}

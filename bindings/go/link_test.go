@@ -1,0 +1,106 @@
+package klog_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	klog "klog/bindings/go"
+)
+
+func TestTheLibraryTellsItsVersion(t *testing.T) {
+	if version := klog.LibraryVersion(); !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(version) {
+		t.Error(version)
+	}
+}
+
+// copied is the module beside a copy of the header, without the library.
+func copied(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "bindings", "go")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	include := must[string](t)(filepath.Abs("../../include"))
+	if err := os.Symlink(include, filepath.Join(root, "include")); err != nil {
+		t.Fatal(err)
+	}
+	files := must[[]string](t)(filepath.Glob("*"))
+	for _, file := range files {
+		switch ext := filepath.Ext(file); {
+		case file == "klog_library.h", strings.HasSuffix(file, "_test.go"), ext != ".go" && ext != ".h" && ext != ".mod":
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), must[[]byte](t)(os.ReadFile(file)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// build runs the go command in a directory, and gives what it said.
+func build(dir string, env []string, args ...string) (string, error) {
+	command := exec.Command("go", args...)
+	command.Dir = dir
+	command.Env = append(os.Environ(), env...)
+	said, err := command.CombinedOutput()
+	return string(said), err
+}
+
+func TestABuildThatCannotWorkSaysWhatToDo(t *testing.T) {
+	dir := copied(t)
+	if said, err := build(dir, nil, "build", "."); err == nil || !strings.Contains(said, "run `make go-lib`") {
+		t.Errorf("without the library: %v\n%s", err, said)
+	}
+	said, err := build(dir, []string{"CGO_ENABLED=0"}, "build", ".")
+	if err == nil || !strings.Contains(said, "klog_needs_cgo__set_CGO_ENABLED_1_and_CC") {
+		t.Errorf("without cgo: %v\n%s", err, said)
+	}
+	if lines := strings.Count(said, "\n"); lines > 3 {
+		t.Errorf("without cgo: %d lines\n%s", lines, said)
+	}
+}
+
+// With -tags klog_dynamic the library is the one that pkg-config knows.
+func TestTheSharedLibraryIsFoundByPkgConfig(t *testing.T) {
+	shared := os.Getenv("KLOG_SHARED")
+	if shared == "" {
+		t.Skip("KLOG_SHARED names no shared library")
+	}
+	if _, err := exec.LookPath("pkg-config"); err != nil {
+		t.Skip("there is no pkg-config")
+	}
+	dir, lib := copied(t), t.TempDir()
+	for _, name := range []string{"libklog.so", "libklog.so.0"} {
+		if err := os.Symlink(must[string](t)(filepath.Abs(shared)), filepath.Join(lib, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	description := fmt.Sprintf("Name: klog\nDescription: klog\nVersion: 0.1.0\nCflags: -I%s\nLibs: -L%s -lklog\n",
+		filepath.Join(dir, "../../include"), lib)
+	program := `package main
+
+import klog "klog/bindings/go"
+
+func main() { println(klog.LibraryVersion()) }
+`
+	for path, text := range map[string]string{
+		filepath.Join(lib, "klog.pc"):         description,
+		filepath.Join(dir, "version/main.go"): program,
+	} {
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PKG_CONFIG_PATH=" + lib, "LD_LIBRARY_PATH=" + lib}
+	said, err := build(dir, env, "run", "-tags", "klog_dynamic", "./version")
+	if err != nil || strings.TrimSpace(said) != klog.LibraryVersion() {
+		t.Errorf("%v\n%s", err, said)
+	}
+}

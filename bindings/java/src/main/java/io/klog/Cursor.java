@@ -1,0 +1,185 @@
+package io.klog;
+
+import java.nio.ByteBuffer;
+import java.util.ConcurrentModificationException;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Reads a log record by record, from any offset on: {@link #next()} until it gives null, and again later, when there may be
+ * more. Checks the checksum of every batch. A batch that cannot be decoded throws once, and the next call goes on behind it.
+ *
+ * <p>One thread at a time: a call while another one reads throws {@link ConcurrentModificationException}. Only
+ * {@link #close()} may come from any thread at any time.
+ */
+public final class Cursor implements Iterable<RecordView>, AutoCloseable {
+    /** It begins small, for the cursor that reads one record, and grows for the one that reads on. */
+    private static final int FIRST_BYTES = 16 << 10;
+    private static final int FULL_BYTES = 256 << 10;
+
+    private final long id;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private final AtomicBoolean busy = new AtomicBoolean();
+    private final RecordView view = new RecordView();
+    private DirectBuffer memory;
+    /** Entries that are not given yet lie from here to the end. */
+    private int at;
+    private int end;
+    private long position;
+
+    Cursor(long id, long offset) {
+        this.id = id;
+        this.position = offset;
+        lend(DirectBuffer.allocate(FIRST_BYTES));
+    }
+
+    private void lend(DirectBuffer buffer) {
+        memory = buffer;
+        view.open(buffer.bytes);
+    }
+
+    /**
+     * The next record, in this cursor's memory: valid until the next call.
+     *
+     * @return always the same view; null at the end of the log as it is now
+     */
+    public RecordView next() {
+        if (closed.get()) {
+            throw Failure.of(Status.CLOSED.code());
+        }
+        for (;;) {
+            while (at < end) {
+                int entry = at;
+                at += memory.bytes.getInt(entry);
+                if (memory.bytes.get(entry + Packed.ENTRY_KIND) == Packed.KIND_RECORD) {
+                    view.moveTo(entry);
+                    position = view.offset() + 1;
+                    return view;
+                }
+            }
+            if (!fill()) {
+                return null;
+            }
+        }
+    }
+
+    /** Takes the next entries from the library; false at the log end. */
+    private boolean fill() {
+        enter();
+        Frame frame = Frame.take();
+        try {
+            if (end > memory.capacity() / 2 && memory.capacity() < FULL_BYTES) {
+                lend(DirectBuffer.allocate(memory.capacity() * 4));
+            }
+            at = 0;
+            end = 0;
+            for (;;) {
+                if (Klog.DEBUG) {
+                    spoil(memory.bytes);
+                }
+                long out = frame.out(Layout.READ_RESULT_SIZE);
+                int status = Library.calls().cursorNextPacked(id, memory.address, memory.capacity(), out, frame.error());
+                Reachability.fence(memory.bytes);
+                if (status == 0 && frame.outInt(Layout.READ_RESULT_RECORDS) > 0) {
+                    end = (int) frame.outLong(Layout.READ_RESULT_BYTES);
+                    at = memory.bytes.getShort(Packed.HEAD_LENGTH) & 0xffff;
+                    return true;
+                }
+                if (status == Status.BUFFER_TOO_SMALL.code()) {
+                    lend(DirectBuffer.allocate(
+                            DirectBuffer.grown(memory.capacity(), frame.outLong(Layout.READ_RESULT_BYTES_NEEDED))));
+                } else if (status == 0 || status == Status.END.code()) {
+                    position = Math.max(position, frame.outLong(Layout.READ_RESULT_NEXT_OFFSET));
+                    if (status != 0) {
+                        return false;
+                    }
+                } else {
+                    frame.check(status);
+                }
+            }
+        } finally {
+            frame.give();
+            busy.set(false);
+        }
+    }
+
+    /** What was lent before is of no meaning any more; with klog.debug it is seen at once. */
+    private static void spoil(ByteBuffer lent) {
+        for (int i = 0; i < lent.capacity(); i++) {
+            lent.put(i, (byte) 0xdb);
+        }
+    }
+
+    private void enter() {
+        if (!busy.compareAndSet(false, true)) {
+            throw new ConcurrentModificationException("a cursor takes one call at a time");
+        }
+    }
+
+    /**
+     * Goes on from another offset. Whether it can be read shows at the next call.
+     *
+     * @param offset where to go on
+     */
+    public void seek(long offset) {
+        enter();
+        Frame frame = Frame.take();
+        try {
+            frame.check(Library.calls().cursorSeek(id, offset, frame.error()));
+            at = 0;
+            end = 0;
+            position = offset;
+        } finally {
+            frame.give();
+            busy.set(false);
+        }
+    }
+
+    /**
+     * Where the next record is looked for.
+     *
+     * @return an offset; records may be missing from there on
+     */
+    public long position() {
+        return position;
+    }
+
+    /**
+     * The records from here to the end of the log as it is when it is reached. Always the same view.
+     *
+     * @return goes on where this cursor is
+     */
+    @Override
+    public Iterator<RecordView> iterator() {
+        return new Iterator<RecordView>() {
+            private RecordView ahead;
+
+            @Override
+            public boolean hasNext() {
+                if (ahead == null) {
+                    ahead = Cursor.this.next();
+                }
+                return ahead != null;
+            }
+
+            @Override
+            public RecordView next() {
+                if (!hasNext()) {
+                    throw new NoSuchElementException();
+                }
+                RecordView given = ahead;
+                ahead = null;
+                return given;
+            }
+        };
+    }
+
+    /** Ends the cursor. Views that it gave lose their meaning. */
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            Library.calls().cursorClose(id);
+        }
+    }
+}

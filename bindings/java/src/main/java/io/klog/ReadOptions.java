@@ -1,0 +1,97 @@
+package io.klog;
+
+import java.util.Objects;
+
+/** How to read. May be used for many reads, also at once as long as it is not changed. */
+public final class ReadOptions {
+    /** All defaults. */
+    static final ReadOptions DEFAULT = new ReadOptions();
+
+    private int flags;
+    private Isolation isolation = Isolation.LOG_END;
+    private long maxBytes;
+    private int maxRecords;
+
+    /** All defaults: up to the log end, as much as the buffer holds. */
+    public ReadOptions() {
+    }
+
+    private ReadOptions flag(int flag, boolean on) {
+        flags = on ? flags | flag : flags & ~flag;
+        return this;
+    }
+
+    /**
+     * Up to where the log is seen.
+     *
+     * @param isolation the log end unless set
+     * @return this
+     */
+    public ReadOptions isolation(Isolation isolation) {
+        this.isolation = Objects.requireNonNull(isolation, "isolation");
+        return this;
+    }
+
+    /**
+     * At most so many bytes; the first batch comes also if it is larger.
+     *
+     * @param bytes 0 is what the buffer holds
+     * @return this
+     */
+    public ReadOptions maxBytes(long bytes) {
+        maxBytes = bytes;
+        return this;
+    }
+
+    /**
+     * Of a cursor: at most so many records a call into the library.
+     *
+     * @param records 0 is no limit
+     * @return this
+     */
+    public ReadOptions maxRecords(int records) {
+        maxRecords = records;
+        return this;
+    }
+
+    /**
+     * Of a cursor: gives control records too.
+     *
+     * @param on whether to
+     * @return this
+     */
+    public ReadOptions controlRecords(boolean on) {
+        return flag(Layout.READ_CONTROL, on);
+    }
+
+    /**
+     * Of a fetch: leaves the first batch out if it is larger than {@link #maxBytes}.
+     *
+     * @param on whether to
+     * @return this
+     */
+    public ReadOptions strictMaxBytes(boolean on) {
+        return flag(Layout.READ_NO_MIN_ONE, on);
+    }
+
+    /**
+     * Of a fetch: exactly the bytes that Kafka's log gives, cut at {@link #maxBytes} even inside a batch.
+     *
+     * @param on whether to
+     * @return this
+     */
+    public ReadOptions slice(boolean on) {
+        return flag(Layout.READ_SLICE, on);
+    }
+
+    /** Lays the options out in a frame. */
+    static long in(Frame frame, ReadOptions options) {
+        ReadOptions o = options == null ? DEFAULT : options;
+        long address = frame.in(Layout.READ_OPTIONS_SIZE);
+        frame.inInt(Layout.READ_OPTIONS_FLAGS, o.flags);
+        frame.inInt(Layout.READ_OPTIONS_ISOLATION, o.isolation.code());
+        frame.inLong(Layout.READ_OPTIONS_MAX_BYTES, o.maxBytes);
+        frame.inInt(Layout.READ_OPTIONS_MAX_RECORDS, o.maxRecords);
+        return address;
+    }
+}

@@ -1,0 +1,5 @@
+/** Apache Kafka's log as a library: {@link io.klog.KlogManager} opens log directories. */
+module io.klog {
+    exports io.klog;
+    exports io.klog.errors;
+}
