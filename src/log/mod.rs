@@ -4,7 +4,7 @@
 //! they look at an immutable list of segments and at a published end, and never beyond it.
 //!
 //! **Lock order**, outermost first: the flush lock, the append lock, then small ones under which nothing is waited for: a
-//! segment's for its largest timestamp, that of the list of those who wait for the log ([`waits`]). Debug builds check the
+//! segment's for its largest timestamp, that of the list of those who wait for the log (`waits`). Debug builds check the
 //! first two, but for who freezes a log. No fsync of log data happens under the append lock.
 //!
 //! Promises: an append that returned is in the log for every reader and survives a crash of the process; a refused or

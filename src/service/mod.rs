@@ -1,7 +1,7 @@
 //! What programs want on top of a manager: work in the background, events, metrics, waiting for records in one log or in
 //! thousands, appending from many threads at once into few batches, and calls that can be ended.
 //!
-//! Whatever sleeps does so in one loop ([`patience`]), on a bell that what it waits for rings.
+//! Whatever sleeps does so in one loop (`patience`), on a bell that what it waits for rings.
 
 mod appender;
 mod background;
