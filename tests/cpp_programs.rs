@@ -33,6 +33,7 @@ fn compiler(name: &str, standard: &str) -> Command {
         "-Wshadow",
         "-Wnon-virtual-dtor",
         "-Werror",
+        "-pthread",
     ]);
     cxx.args([
         format!("-I{ROOT}/include"),
@@ -65,6 +66,31 @@ fn the_header_compiles_in_every_mode_without_a_warning() {
             }
         }
     }
+}
+
+/// What is as good as it is in C, without a class.
+const LEFT_IN_C: [&str; 3] = [
+    "klog_features",
+    "klog_version_number",
+    "klog_version_string",
+];
+
+#[test]
+fn every_function_of_the_library_is_in_the_header() {
+    let headers: String = std::fs::read_dir(format!("{ROOT}/bindings/cpp"))
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    let script = std::fs::read_to_string(format!("{ROOT}/packaging/klog.map")).unwrap();
+    let missing: Vec<&str> = script
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'))
+        .filter(|name| name.starts_with("klog_"))
+        .filter(|name| {
+            !headers.contains(&format!("{name}(")) && !headers.contains(&format!(", {name}>"))
+        })
+        .collect();
+    assert_eq!(missing, LEFT_IN_C);
 }
 
 #[test]

@@ -125,7 +125,13 @@ fn the_libraries_have_their_names_their_symbols_and_nothing_else() {
         assert!(dynamic.contains(part), "{part}: {dynamic}");
     }
     assert!(!dynamic.contains("RPATH") && !dynamic.contains("RUNPATH"));
-    for name in ["klog.h", "klog.hpp", "klog_base.hpp"] {
+    for name in [
+        "klog.h",
+        "klog.hpp",
+        "klog_base.hpp",
+        "klog_data.hpp",
+        "klog_log.hpp",
+    ] {
         assert!(installed.path("include").join(name).exists(), "{name}");
     }
     assert!(printed(Command::new(installed.path("bin/klog")).arg("--version")).contains(version));
