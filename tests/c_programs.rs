@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use native::{
-    Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir, run, run_watched,
-    scratch,
+    CONCURRENT, Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir,
+    part_of_rounds, play, run, run_watched, run_watched_with, scenarios, scratch,
 };
 
 fn compile(scratch: &Path, source: &str, name: &str, linking: Linking, extra: &[&str]) -> PathBuf {
@@ -196,18 +196,40 @@ fn scenarios_get_the_answers_that_kafka_gave() {
     let scratch = scratch();
     let source = "tests/c/scenarios.c";
     let program = compile(scratch.path(), source, "scenarios", Linking::Shared, &[]);
-    let mut scenarios: Vec<PathBuf> = std::fs::read_dir(format!("{ROOT}/tests/scenarios"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "scn"))
-        .collect();
-    scenarios.sort();
-    assert!(scenarios.len() >= 5, "{scenarios:?}");
-    for scenario in scenarios {
-        let name = scenario.file_stem().unwrap().to_string_lossy().into_owned();
-        let dir = data_dir(scratch.path(), &name);
-        let told = run(Command::new(&program).arg(&scenario).arg(dir));
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
-        assert!(told.ends_with(" steps, 0 wrong\n"), "{name}: {told}");
+    for scenario in scenarios() {
+        play(&program, scratch.path(), &scenario, &[]);
+    }
+}
+
+fn concurrent(scratch: &Path, linking: Linking, extra: &[&str]) -> PathBuf {
+    let extra = [&["-pthread"], extra].concat();
+    compile(scratch, "tests/c/concurrent.c", "many", linking, &extra)
+}
+
+#[test]
+fn many_threads_write_follow_clean_and_race_with_a_close() {
+    let scratch = scratch();
+    let program = concurrent(scratch.path(), Linking::Shared, &[]);
+    let parts = ["1", &part_of_rounds()];
+    play(&program, scratch.path(), Path::new(CONCURRENT), &parts);
+}
+
+#[test]
+fn many_threads_are_clean_under_the_sanitizers_and_valgrind() {
+    let scratch = scratch();
+    if !skip::is_skipped("sanitizers") {
+        let program = concurrent(scratch.path(), Linking::Static, &SANITIZERS);
+        play(
+            &program,
+            scratch.path(),
+            Path::new(CONCURRENT),
+            &["10", "50"],
+        );
+    }
+    if !skip::is_skipped("valgrind") {
+        let program = concurrent(scratch.path(), Linking::Shared, &[]);
+        let data = data_dir(scratch.path(), "valgrind");
+        let arguments = [Path::new(CONCURRENT), &data, "100".as_ref(), "200".as_ref()];
+        run_watched_with(&["--fair-sched=yes"], &program, &arguments);
     }
 }
