@@ -21,6 +21,27 @@ static int number_of(char **words, int count, const char *name) {
     return 0;
 }
 
+#ifdef PLANTED_RACE
+/* What the thread sanitizer must report: memory that the library reads while another thread writes it. */
+static char planted[8];
+
+static void *write_planted(void *unused) {
+    for (int i = 0; i < 1000; i++) {
+        planted[i % 8] = (char)i;
+    }
+    return unused;
+}
+
+static void plant_race(klog_log log) {
+    pthread_t writer;
+    start(&writer, write_planted, NULL);
+    for (int i = 0; i < 1000; i++) {
+        MUST(klog_append_one(log, planted, sizeof planted, NULL, 0, T0, NULL, &err));
+    }
+    pthread_join(writer, NULL);
+}
+#endif
+
 static int part_of(int number, int part) { return number / part > 0 ? number / part : 1; }
 
 int main(int argc, char **argv) {
@@ -50,6 +71,10 @@ int main(int argc, char **argv) {
         if (strcmp(words[0], "topic") == 0) {
             if (log.id != 0) MUST(klog_log_close(log));
             log = open_log(manager, words[1], words + 2, count - 2);
+#ifdef PLANTED_RACE
+            plant_race(log);
+            break;
+#endif
         } else if (strcmp(words[0], "together") == 0) {
             together_options options;
             options.writers = number_of(words, count, "writers");
