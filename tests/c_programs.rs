@@ -125,6 +125,8 @@ fn header_library_and_version_script_have_the_same_functions() {
     );
 }
 
+/// Among it hc44 (c): what was lent is touched and freed after the close of the manager, handles are closed twice, null, stale
+/// and of another type; and (d): a forked child.
 #[test]
 fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
     for linking in [Linking::Shared, Linking::Static] {
@@ -212,6 +214,16 @@ fn many_threads_write_follow_clean_and_race_with_a_close() {
     let program = concurrent(scratch.path(), Linking::Shared, &[]);
     let parts = ["1", &part_of_rounds()];
     play(&program, scratch.path(), Path::new(CONCURRENT), &parts);
+}
+
+/// More threads than cores by far: each call of each ends, with what it was asked for or with CLOSED.
+#[test]
+fn hc44_c_calls_of_64_threads_during_a_close_end() {
+    let scratch = scratch();
+    let program = concurrent(scratch.path(), Linking::Shared, &[]);
+    let scenario = scratch.path().join("64.scn");
+    std::fs::write(&scenario, "topic a\nclose_race threads=64 rounds=10 > ok\n").unwrap();
+    play(&program, scratch.path(), &scenario, &[]);
 }
 
 #[test]
