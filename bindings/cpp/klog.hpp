@@ -22,8 +22,8 @@
  * Moving, close() and the end of an object are no calls of it: no other thread may use it then. To end a call that waits, fire
  * the Cancel that it carries.
  *
- * Waiting. With a timeout, a read or a cursor that finds nothing gives nothing, as it does without; a wait or a poll answers
- * KLOG_ERR_TIMED_OUT.
+ * Waiting. With a timeout, a read, a view or a cursor that finds nothing gives nothing, as it does without; a wait or a poll
+ * answers KLOG_ERR_TIMED_OUT.
  *
  * Lending. What a Cursor or a Decoder gives is good until its next call or its end; with KLOG_DEBUG defined the records given
  * before are overwritten then. What a View gives is good until the View ends, also after the manager is closed.

@@ -245,12 +245,19 @@ public:
         if (!made) return made.error();
         return Cursor(cursor, options.max_records);
     }
+    /** Stored batches in place; empty() if there are none, or none came in the timeout. */
     Result<View> view(std::int64_t from, const ReadOptions &options = {}) const {
         const klog_read_options opts = options.raw();
         klog_view view{};
         auto info = klog_init<klog_view_info>();
-        auto made = detail::call([&](klog_error *err) { return klog_view_open(raw(), from, &opts, &view, &info, err); });
-        if (!made) return made.error();
+        detail::ErrorPlace err;
+        const klog_status status = klog_view_open(raw(), from, &opts, &view, &info, &err.raw);
+        if (detail::is_nothing(status)) {
+            info.fd = -1;
+            info.first_offset = info.next_offset = from;
+        } else if (status != KLOG_OK) {
+            return Error(err.raw);
+        }
         return View(view, info);
     }
 

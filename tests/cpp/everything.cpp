@@ -235,6 +235,8 @@ void waiting(klog::Manager &manager, klog::Log &log) {
     patient.timeout = milliseconds(1);
     patient.cancel = nullptr;
     CHECK(MUST(log.read(end + 2, buffer, patient)).bytes == 0);
+    const klog::View nothing = MUST(log.view(end + 2, patient));
+    CHECK(nothing.empty() && nothing.fd() == -1 && nothing.next_offset() == end + 2);
     klog::Cursor brief = MUST(log.cursor(end + 2, patient));
     CHECK(MUST(brief.next()).empty() && MUST(brief.next_packed(buffer)) == 0 && brief.result().log_end_offset == end + 2);
     klog::Cancel stop = MUST(klog::Cancel::create());
