@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use klog::format::codec::Codec;
 use klog::format::names::parse_topic_partition;
 use klog::types::TopicPartition;
+
+use super::records::{Format, Template};
 
 /// Looks at Kafka data directories, and recovers them.
 #[derive(Debug, Parser)]
@@ -94,6 +97,10 @@ pub(crate) enum Command {
     },
     /// Load every log for real, as a broker does after a crash, and close the directory in order.
     Recover(DirArgs),
+    /// Print the records of a log. Changes nothing; the directory may be a live broker's.
+    Cat(CatArgs),
+    /// Append records of standard input to a log, in the formats that `cat` prints, and close the directory in order.
+    Append(AppendArgs),
 }
 
 /// How logs are cleaned.
@@ -164,6 +171,195 @@ pub(crate) struct ConfigArgs {
     /// A file as a broker's server.properties, with `topic.NAME.KEY` lines for topics.
     #[arg(long, value_name = "FILE")]
     pub(crate) properties: Vec<PathBuf>,
+}
+
+/// What is printed of a log.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CatArgs {
+    /// Which log.
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+    /// Where to begin: an offset, `start`, `end`, `-N` for N before the end, `@TIME` for a time in ms since 1970 or as in
+    /// 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "PLACE", default_value = "start", value_parser = parse_place, allow_hyphen_values = true)]
+    pub(crate) from: Place,
+    /// Where to stop, before that offset; the end without it.
+    #[arg(long, value_name = "PLACE", value_parser = parse_place, allow_hyphen_values = true)]
+    pub(crate) to: Option<Place>,
+    /// Print so many records and stop.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Only records with this key.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) key: Option<String>,
+    /// Only records whose key begins so.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) key_prefix: Option<String>,
+    /// Only records with this header; given more than once, with each of them.
+    #[arg(long = "header", value_name = "NAME[=VALUE]")]
+    pub(crate) headers: Vec<String>,
+    /// Pass over records of transactions that were aborted, and stop where one is open. Raw batches are given as to a
+    /// consumer, which leaves aborted ones out itself.
+    #[arg(long)]
+    pub(crate) committed: bool,
+    /// At the end wait for more, until interrupted.
+    #[arg(long, short = 'f')]
+    pub(crate) follow: bool,
+    /// How records are written.
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    /// The largest batch that is read.
+    #[arg(long, value_name = "N", default_value_t = 16 << 20)]
+    pub(crate) max_batch_bytes: usize,
+}
+
+/// What is appended, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AppendArgs {
+    /// Which log.
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+    /// How the records are written.
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    /// Make the log if it is not there.
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// Give each record the offset that its line says, as a follower does; raw batches always keep theirs.
+    #[arg(long)]
+    pub(crate) keep_offsets: bool,
+    /// Compress with this codec; without it as the line says, or as the topic's compression.type does.
+    #[arg(long, value_name = "CODEC")]
+    pub(crate) codec: Option<CodecName>,
+    /// Bytes of a batch before it is compressed; a larger record gets one of its own.
+    #[arg(long, value_name = "N", default_value_t = 16384)]
+    pub(crate) batch_bytes: usize,
+    /// The largest raw batch that is taken.
+    #[arg(long, value_name = "N", default_value_t = 16 << 20)]
+    pub(crate) max_batch_bytes: usize,
+}
+
+/// How records are written or read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FormatArgs {
+    /// The format.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        conflicts_with = "template"
+    )]
+    format: FormatName,
+    /// A line for each record: %k key, %v value, %h headers (escaped); %K %V as they are; %o offset, %T timestamp.
+    #[arg(long, value_name = "TEMPLATE")]
+    template: Option<String>,
+}
+
+impl FormatArgs {
+    /// The format that is meant.
+    pub(crate) fn resolve(&self) -> klog::Result<Format> {
+        if let Some(template) = &self.template {
+            return Template::parse(template).map(Format::Template);
+        }
+        Ok(match self.format {
+            FormatName::Text => Format::Text,
+            FormatName::Json => Format::Json,
+            FormatName::Raw => Format::Raw,
+        })
+    }
+}
+
+/// Names of formats.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FormatName {
+    /// `offset TAB timestamp TAB key TAB value [TAB headers]`; control characters and what is no UTF-8 as \xNN, null as \N.
+    Text,
+    /// A JSON object a line; bytes that are no UTF-8 as base64 under the name with _base64.
+    Json,
+    /// The batches as they are stored.
+    Raw,
+}
+
+/// Names of codecs.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum CodecName {
+    /// Not compressed.
+    None,
+    /// gzip.
+    Gzip,
+    /// snappy.
+    Snappy,
+    /// LZ4.
+    Lz4,
+    /// Zstandard.
+    Zstd,
+}
+
+impl From<CodecName> for Codec {
+    fn from(name: CodecName) -> Self {
+        match name {
+            CodecName::None => Self::None,
+            CodecName::Gzip => Self::Gzip,
+            CodecName::Snappy => Self::Snappy,
+            CodecName::Lz4 => Self::Lz4,
+            CodecName::Zstd => Self::Zstd,
+        }
+    }
+}
+
+/// A place in a log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// The first record.
+    Start,
+    /// Behind the last one.
+    End,
+    /// An offset.
+    Offset(i64),
+    /// So many offsets before the end.
+    BeforeEnd(i64),
+    /// The first record at or after a time, in ms since 1970.
+    Time(i64),
+}
+
+fn parse_place(text: &str) -> Result<Place, String> {
+    let expected = || {
+        format!(
+            "{text:?}: expected an offset, start, end, -N, or @TIME in ms since 1970 or as 2026-01-31T12:00:00Z"
+        )
+    };
+    match text {
+        "start" => return Ok(Place::Start),
+        "end" => return Ok(Place::End),
+        _ => {}
+    }
+    if let Some(time) = text.strip_prefix('@') {
+        return parse_time(time).map(Place::Time).ok_or_else(expected);
+    }
+    let (is_before_end, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let number = digits
+        .parse()
+        .ok()
+        .filter(|n: &i64| *n >= 0 && !digits.starts_with('+'));
+    let place = if is_before_end {
+        Place::BeforeEnd
+    } else {
+        Place::Offset
+    };
+    number.map(place).ok_or_else(expected)
+}
+
+/// Milliseconds since 1970 of a number, or of a time in UTC.
+fn parse_time(text: &str) -> Option<i64> {
+    if let Ok(ms) = text.parse() {
+        return Some(ms);
+    }
+    let time = humantime::parse_rfc3339_weak(text).ok()?;
+    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
 }
 
 fn parse_partition(text: &str) -> Result<TopicPartition, String> {

@@ -4,10 +4,13 @@
 //! everything for a person goes to standard error. Exit status: 0 done, 1 an error, 2 wrong usage.
 
 mod adopt;
+mod append;
 mod args;
+mod cat;
 mod clean;
 mod config_args;
 mod progress;
+mod records;
 mod retain;
 
 use std::io::Write;
@@ -80,6 +83,8 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
             timestamps.iter().map(|&ts| time_line(log, ts)).collect()
         }),
         Command::Transactions(log) => ask(log, |log| Ok(stable_line(log) + &aborted_lines(log)?)),
+        Command::Cat(args) => cat::cat(args),
+        Command::Append(args) => append::append(args),
         Command::Producers(log) => ask(log, |log| Ok(producer_lines(log))),
     }
 }
