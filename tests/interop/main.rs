@@ -32,6 +32,7 @@ mod framings;
 mod killed;
 mod reads;
 mod recovered;
+mod repaired;
 mod retention;
 mod same_bytes;
 mod written;

@@ -46,8 +46,8 @@ pub(crate) enum Command {
         )]
         timestamps: Vec<i64>,
     },
-    /// Print the last stable offset and every aborted transaction. Changes nothing.
-    Transactions(LogArgs),
+    /// Print the last stable offset, every aborted transaction and every open one; of one log or of all. Changes nothing.
+    Transactions(TransactionsArgs),
     /// Print what is known of each producer. Changes nothing.
     Producers(LogArgs),
     /// Delete what has expired of each log whose configuration was given, and close the directory in order.
@@ -101,6 +101,17 @@ pub(crate) enum Command {
     Cat(CatArgs),
     /// Append records of standard input to a log, in the formats that `cat` prints, and close the directory in order.
     Append(AppendArgs),
+    /// Look for damage in every file: what, where, what it costs, what would mend it. Changes nothing; 1 if there is any.
+    Verify(VerifyArgs),
+    /// Say what recovery would do about damage; --apply does it and keeps what it cuts.
+    ///
+    /// Damaged logs are recovered from their first byte on: each is cut behind its last good batch, and what is made from the
+    /// log is made anew. All bytes that go are copied first into a folder outside of DIR.
+    Repair(RepairArgs),
+    /// Copy logs into another directory, also a live broker's: a prefix of each, verified, closed in order.
+    ///
+    /// What DST holds already does not travel again: copy once more to bring it up to date.
+    Copy(CopyArgs),
 }
 
 /// How logs are cleaned.
@@ -237,6 +248,71 @@ pub(crate) struct AppendArgs {
     /// The largest raw batch that is taken.
     #[arg(long, value_name = "N", default_value_t = 16 << 20)]
     pub(crate) max_batch_bytes: usize,
+}
+
+/// Which transactions are told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TransactionsArgs {
+    /// The directory and how it is read.
+    #[command(flatten)]
+    pub(crate) dir: DirArgs,
+    /// The log; without it every log, with its name in front of each line.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partition: Option<TopicPartition>,
+    /// Only open transactions whose producer has written nothing for a while.
+    #[arg(long)]
+    pub(crate) hanging: bool,
+    /// How long a while is, as in 90s or 2h; 15m without it.
+    #[arg(long, value_name = "D", requires = "hanging", value_parser = humantime::parse_duration)]
+    pub(crate) older_than: Option<std::time::Duration>,
+    /// What time it is, in ms since 1970; the machine's clock without it.
+    #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) now_ms: Option<i64>,
+}
+
+/// What is copied where.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CopyArgs {
+    /// The directory to copy from.
+    #[arg(value_name = "SRC")]
+    pub(crate) source: PathBuf,
+    /// The directory to copy to; made if it is not there.
+    #[arg(value_name = "DST")]
+    pub(crate) target: PathBuf,
+    /// Only these logs.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partitions: Vec<TopicPartition>,
+    /// The configuration.
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// What is verified.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyArgs {
+    /// The log directory.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Only this log.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partition: Option<TopicPartition>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is repaired.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RepairArgs {
+    /// The directory and how it is read.
+    #[command(flatten)]
+    pub(crate) dir: DirArgs,
+    /// Do it. The directory's broker has to be stopped.
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// The folder for what is cut; not inside of DIR. DIR.quarantine-TIME without it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) quarantine: Option<PathBuf>,
 }
 
 /// How records are written or read.

@@ -9,9 +9,12 @@ mod args;
 mod cat;
 mod clean;
 mod config_args;
+mod copy;
 mod progress;
 mod records;
 mod retain;
+mod transactions;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,9 +22,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use klog::error::{Error, ErrorKind, Result};
-use klog::inspect::{
-    DumpOptions, aborted_lines, ask_log, dump, list_logs, producer_lines, stable_line, time_line,
-};
+use klog::inspect::{DumpOptions, ask_log, dump, list_logs, producer_lines, time_line};
 use klog::io::{FileSystem, RealFs};
 use klog::log::{Finding, FindingKind, Log};
 use klog::manager::{Manager, ManagerOptions};
@@ -82,9 +83,12 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Offsets { log, timestamps } => ask(log, |log| {
             timestamps.iter().map(|&ts| time_line(log, ts)).collect()
         }),
-        Command::Transactions(log) => ask(log, |log| Ok(stable_line(log) + &aborted_lines(log)?)),
+        Command::Transactions(args) => transactions::transactions(args),
+        Command::Copy(args) => copy::copy(args),
         Command::Cat(args) => cat::cat(args),
         Command::Append(args) => append::append(args),
+        Command::Verify(args) => verify::verify(args),
+        Command::Repair(args) => verify::repair(args),
         Command::Producers(log) => ask(log, |log| Ok(producer_lines(log))),
     }
 }
