@@ -140,13 +140,28 @@ fn a_copy_beside_an_owner_who_appends_rolls_and_cleans_opens_clean_and_holds_a_p
         .set("file.delete.delay.ms", 0);
     let manager = home.open();
     let log = t0(&manager);
+    // Then a checkpoint tells that it is compacted.
+    for i in 0..200 {
+        append(
+            &log,
+            &[rec(
+                support::engine::NOW,
+                &format!("k{}", i % 50),
+                &format!("{i} {}", "v".repeat(200)),
+            )],
+        );
+    }
+    manager
+        .clean(&log, &CleanOptions::default())
+        .unwrap()
+        .unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let to = home.dir.with_extension("copy");
     std::thread::scope(|scope| {
         // Also if an assertion fails: the scope waits for its threads.
         let _stops = StopsWhenDropped(Arc::clone(&stop));
         scope.spawn(|| {
-            let mut i = 0_u64;
+            let mut i = 200_u64;
             while !stop.load(Ordering::SeqCst) && i < 100_000 {
                 let key = format!("k{}", i % 50);
                 append(

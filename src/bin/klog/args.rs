@@ -112,6 +112,12 @@ pub(crate) enum Command {
     ///
     /// What DST holds already does not travel again: copy once more to bring it up to date.
     Copy(CopyArgs),
+    /// Print what a shell needs to complete the commands and options.
+    Completions {
+        /// The shell.
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
 }
 
 /// How logs are cleaned.

@@ -20,7 +20,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use klog::error::{Error, ErrorKind, Result};
 use klog::inspect::{DumpOptions, ask_log, dump, list_logs, producer_lines, time_line};
 use klog::io::{FileSystem, RealFs};
@@ -85,12 +85,23 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         }),
         Command::Transactions(args) => transactions::transactions(args),
         Command::Copy(args) => copy::copy(args),
+        Command::Completions { shell } => completions(*shell),
         Command::Cat(args) => cat::cat(args),
         Command::Append(args) => append::append(args),
         Command::Verify(args) => verify::verify(args),
         Command::Repair(args) => verify::repair(args),
         Command::Producers(log) => ask(log, |log| Ok(producer_lines(log))),
     }
+}
+
+/// Prints completions. They are made in memory: what makes them takes no failure to write.
+fn completions(shell: clap_complete::Shell) -> std::result::Result<ExitCode, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "klog", &mut text);
+    std::io::stdout()
+        .write_all(&text)
+        .map_err(|e| output_error(&e))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn ls(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {

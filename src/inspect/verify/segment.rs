@@ -104,7 +104,9 @@ pub(super) fn check(
         // Compaction takes the batches at a segment's end too.
         // An append too far from an empty segment's base begins another one.
         let is_far = walk.is_last_empty && base.relative_to(walk.expected).is_none();
-        if (walk.has_gaps || is_far) && base > walk.cleaned_upto {
+        // One that replaced segments may have been interrupted before it wrote its checkpoint.
+        let is_compacted = walk.cleaned_upto >= Offset::ZERO;
+        if (walk.has_gaps || is_far || is_compacted) && base > walk.cleaned_upto {
             report.note(&path, None, what, GAP);
         } else if base > walk.cleaned_upto {
             report.damage(&path, None, what, MISSING);

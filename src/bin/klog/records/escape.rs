@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn all_bytes_come_back() {
-        let all: Vec<u8> = (0..=255).chain("π\\N".bytes()).collect();
+        let all: Vec<u8> = (0..=255).chain("\u{3c0}\\N".bytes()).collect();
         for bytes in [None, Some(&b""[..]), Some(b"\\N"), Some(&all)] {
             let mut text = Vec::new();
             write(&mut text, bytes, b"=,").unwrap();
