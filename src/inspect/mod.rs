@@ -8,6 +8,7 @@ pub mod copy;
 mod dump;
 mod list;
 pub mod repair;
+pub mod stat;
 mod state_lines;
 pub mod verify;
 

@@ -112,6 +112,8 @@ pub(crate) enum Command {
     ///
     /// What DST holds already does not travel again: copy once more to bring it up to date.
     Copy(CopyArgs),
+    /// Print what logs are made of, and why they are not cleaned or deleted. Changes nothing.
+    Stat(StatArgs),
     /// Print what a shell needs to complete the commands and options.
     Completions {
         /// The shell.
@@ -291,6 +293,23 @@ pub(crate) struct CopyArgs {
     /// The configuration.
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// What is told of logs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatArgs {
+    /// The directory and how it is read.
+    #[command(flatten)]
+    pub(crate) dir: DirArgs,
+    /// Only this log.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partition: Option<TopicPartition>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What time it is, in ms since 1970; the machine's clock without it.
+    #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) now_ms: Option<i64>,
 }
 
 /// What is verified.

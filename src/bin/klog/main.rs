@@ -13,6 +13,7 @@ mod copy;
 mod progress;
 mod records;
 mod retain;
+mod stat;
 mod transactions;
 mod verify;
 
@@ -85,6 +86,7 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         }),
         Command::Transactions(args) => transactions::transactions(args),
         Command::Copy(args) => copy::copy(args),
+        Command::Stat(args) => stat::stat(args),
         Command::Completions { shell } => completions(*shell),
         Command::Cat(args) => cat::cat(args),
         Command::Append(args) => append::append(args),

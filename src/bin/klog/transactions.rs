@@ -33,22 +33,19 @@ pub(crate) fn transactions(args: &TransactionsArgs) -> std::result::Result<ExitC
         Ok(stable_line(log) + &aborted_lines(log)? + &open)
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let findings = match &args.partition {
-        Some(partition) => {
-            let (text, findings) = ask_log(&fs, &args.dir.dir, partition, &config, lines)?;
-            out.write_all(text.as_bytes())
-                .map_err(|e| output_error(&e))?;
-            findings
-        }
-        None => {
-            let (answers, findings) = ask_logs(&fs, &args.dir.dir, &config, lines)?;
-            for (partition, text) in answers {
-                for line in text.lines() {
-                    writeln!(out, "{partition} {line}").map_err(|e| output_error(&e))?;
-                }
+    let findings = if let Some(partition) = &args.partition {
+        let (text, findings) = ask_log(&fs, &args.dir.dir, partition, &config, lines)?;
+        out.write_all(text.as_bytes())
+            .map_err(|e| output_error(&e))?;
+        findings
+    } else {
+        let (answers, findings) = ask_logs(&fs, &args.dir.dir, &config, lines)?;
+        for (partition, text) in answers {
+            for line in text.lines() {
+                writeln!(out, "{partition} {line}").map_err(|e| output_error(&e))?;
             }
-            findings
         }
+        findings
     };
     out.flush().map_err(|e| output_error(&e))?;
     let told = tell(&findings);
