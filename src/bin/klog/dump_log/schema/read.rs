@@ -14,6 +14,24 @@ const TEXT_BYTES_MAX: i32 = 32_767;
 /// The name of a number, if it has one.
 type Names = fn(i64) -> Option<&'static str>;
 
+/// Whether a field may be null, and how a part that is null is told from one that is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nullable {
+    Not,
+    ByByte,
+    ByVarint,
+}
+
+impl Nullable {
+    fn is_null_part(self, bytes: &mut Bytes<'_>) -> Result<bool> {
+        Ok(match self {
+            Self::Not => false,
+            Self::ByByte => bytes.int8()? < 0,
+            Self::ByVarint => bytes.varint()? <= 0,
+        })
+    }
+}
+
 /// How one message is read and written.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
@@ -71,7 +89,7 @@ impl Reading {
                 self.value(
                     field.name,
                     field.kind,
-                    self.is_nullable(field),
+                    self.nullable(field),
                     bytes,
                     &mut Nothing,
                 )?;
@@ -86,7 +104,7 @@ impl Reading {
                     self.value(
                         field.name,
                         field.kind,
-                        self.is_nullable(field),
+                        self.nullable(field),
                         &mut start,
                         &mut Nothing,
                     )?;
@@ -99,7 +117,7 @@ impl Reading {
                 self.value(
                     field.name,
                     field.kind,
-                    self.is_nullable(field),
+                    self.nullable(field),
                     &mut start,
                     json,
                 )?;
@@ -109,7 +127,7 @@ impl Reading {
                     self.value(
                         field.name,
                         field.kind,
-                        self.is_nullable(field),
+                        self.nullable(field),
                         &mut place,
                         json,
                     )?;
@@ -130,8 +148,14 @@ impl Reading {
         field.is_in(self.read) && (!self.is_flexible() || field.tag_in(self.read).is_none())
     }
 
-    fn is_nullable(&self, field: &Field) -> bool {
-        field.is_nullable_in(self.read)
+    fn nullable(&self, field: &Field) -> Nullable {
+        if !field.is_nullable_in(self.read) {
+            Nullable::Not
+        } else if self.is_flexible() && field.tag_in(self.read).is_some() {
+            Nullable::ByVarint
+        } else {
+            Nullable::ByByte
+        }
     }
 
     fn tags<'a>(
@@ -165,7 +189,7 @@ impl Reading {
             self.value(
                 field.name,
                 field.kind,
-                self.is_nullable(field),
+                self.nullable(field),
                 bytes,
                 &mut Nothing,
             )?;
@@ -194,7 +218,7 @@ impl Reading {
             Kind::Int64 => bytes.int64()? == default,
             Kind::Uuid => bytes.uuid()? == [0; 16],
             Kind::Struct(part) => {
-                if self.is_nullable(field) && bytes.int8()? < 0 {
+                if self.nullable(field).is_null_part(&mut bytes)? {
                     return Ok(false);
                 }
                 for field in part
@@ -208,7 +232,7 @@ impl Reading {
                     self.value(
                         field.name,
                         field.kind,
-                        self.is_nullable(field),
+                        self.nullable(field),
                         &mut bytes,
                         &mut Nothing,
                     )?;
@@ -234,7 +258,7 @@ impl Reading {
         &self,
         name: &str,
         kind: Kind,
-        is_nullable: bool,
+        nullable: Nullable,
         bytes: &mut Bytes<'_>,
         json: &mut impl Json,
     ) -> Result<()> {
@@ -253,13 +277,13 @@ impl Reading {
             Kind::Text | Kind::Binary | Kind::Nested(_) | Kind::Array(_) => {
                 let len = self.length(kind, bytes)?;
                 if len < 0 {
-                    return null(name, is_nullable, json);
+                    return null(name, nullable, json);
                 }
                 self.sized(name, kind, len, bytes, json)?;
             }
             Kind::Struct(part) => {
-                if is_nullable && bytes.int8()? < 0 {
-                    return null(name, true, json);
+                if nullable.is_null_part(bytes)? {
+                    return null(name, nullable, json);
                 }
                 if let Some(name) = part.limited
                     && self.read > self.message.highest
@@ -342,7 +366,7 @@ impl Reading {
             if i > 0 {
                 json.raw(",");
             }
-            self.value(name, element, false, bytes, json)?;
+            self.value(name, element, Nullable::Not, bytes, json)?;
         }
         json.raw("]");
         Ok(())
@@ -375,8 +399,8 @@ fn nested(message: &'static Message, bytes: &[u8], json: &mut impl Json) {
     }
 }
 
-fn null(name: &str, is_nullable: bool, json: &mut impl Json) -> Result<()> {
-    if !is_nullable {
+fn null(name: &str, nullable: Nullable, json: &mut impl Json) -> Result<()> {
+    if nullable == Nullable::Not {
         return Err(Thrown::runtime(format!(
             "non-nullable field {name} was serialized as null"
         )));
