@@ -70,6 +70,21 @@ fn malformed_run(bytes: &[u8]) -> usize {
     }
 }
 
+/// How many bytes at the end of a piece of text belong to a character that may go on behind it.
+pub(crate) fn undecided_tail(bytes: &[u8]) -> usize {
+    for back in 1..=bytes.len().min(3) {
+        let needed = match bytes[bytes.len() - back] {
+            0x80..=0xbf => continue,
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xff => 4,
+            _ => 1,
+        };
+        return if needed > back { back } else { 0 };
+    }
+    0
+}
+
 /// As [`decode_utf8`], into a string.
 pub(crate) fn utf8(bytes: &[u8]) -> String {
     let mut text = Vec::with_capacity(bytes.len());
@@ -143,6 +158,16 @@ mod tests {
             (b"\xc0\x80", "\u{fffd}\u{fffd}"),
         ] {
             assert_eq!(utf8(bytes), expected, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn text_in_pieces_is_the_same_text() {
+        let text = b"a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xff\xed\xa0\x80\xf0\x9f\xc3\xe0\x80x";
+        for cut in 0..=text.len() {
+            let first = cut - undecided_tail(&text[..cut]);
+            let joined = utf8(&text[..first]) + &utf8(&text[first..]);
+            assert_eq!(joined, utf8(text), "{cut}");
         }
     }
 

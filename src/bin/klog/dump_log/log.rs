@@ -2,13 +2,13 @@
 
 use klog::format::codec::Codec;
 
-use super::Dump;
 use super::batches::{BatchAt, V2_HEADER_BYTES, Walk, i16_at, i32_at, i64_at, u32_at};
 use super::file_name::{FileName, parse_number};
 use super::legacy;
 use super::records::Records;
 use super::source::Source;
 use super::stop::{Result, Thrown};
+use super::{Dump, HELD_BYTES};
 
 /// How much of a batch is held at once for its checksum.
 const STEP_BYTES: usize = 256 * 1024;
@@ -30,6 +30,10 @@ impl Dump<'_> {
         let mut last_offset = -1;
         let mut records = Records::default();
         while let Some(batch) = walk.next(&mut source, name)? {
+            // As one piece, where it may be held.
+            if batch.size <= HELD_BYTES as u64 {
+                source.at(batch.position, usize::try_from(batch.size).unwrap_or(0))?;
+            }
             self.batch(&batch, &mut source, name)?;
             if self.options.is_deep() {
                 if batch.magic < 2 {
@@ -164,6 +168,10 @@ impl V2Header {
 
     fn delete_horizon(&self) -> Option<i64> {
         (self.attributes & 0x40 != 0).then_some(self.base_timestamp)
+    }
+
+    pub(crate) fn is_log_append_time(&self) -> bool {
+        self.attributes & 0x08 != 0
     }
 
     pub(crate) fn timestamp_type(&self) -> &'static str {

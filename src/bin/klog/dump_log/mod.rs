@@ -7,6 +7,7 @@ mod batches;
 mod control;
 mod file_name;
 mod index;
+mod inflate;
 mod java;
 mod legacy;
 mod log;

@@ -142,15 +142,32 @@ impl Dump<'_> {
         sequence: i32,
         headers: Headers<'_>,
     ) -> Result<()> {
+        let keys = headers.map(|header| header.key);
+        self.record_head(header, shown, sequence, keys)?;
+        if self.options.prints_contents && !header.is_control() {
+            self.contents(shown.offset, Ok(shown.key), Ok(shown.value))?;
+        }
+        self.console.out.line_end();
+        Ok(())
+    }
+
+    /// Prints what stands in front of key and value.
+    pub(crate) fn record_head<'a>(
+        &mut self,
+        header: &V2Header,
+        shown: &Shown<'_>,
+        sequence: i32,
+        header_keys: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<()> {
         if !self.options.skips_record_metadata {
             self.record_metadata(header.timestamp_type(), shown);
             let out = &mut self.console.out;
             out.text(" sequence: ").int(sequence).text(" headerKeys: [");
-            for (i, header) in headers.enumerate() {
+            for (i, key) in header_keys.enumerate() {
                 if i > 0 {
                     out.text(",");
                 }
-                decode_utf8(header.key, |piece| {
+                decode_utf8(key, |piece| {
                     out.bytes(piece);
                 });
             }
@@ -159,10 +176,6 @@ impl Dump<'_> {
                 self.control(shown)?;
             }
         }
-        if self.options.prints_contents && !header.is_control() {
-            self.contents(shown.offset, Ok(shown.key), Ok(shown.value))?;
-        }
-        self.console.out.line_end();
         Ok(())
     }
 

@@ -38,6 +38,11 @@ impl Source {
         })
     }
 
+    /// The file itself.
+    pub(crate) fn file(&self) -> Arc<dyn File> {
+        Arc::clone(&self.file)
+    }
+
     /// The length of the file when it was opened.
     pub(crate) fn len(&self) -> u64 {
         self.len
