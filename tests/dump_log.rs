@@ -219,3 +219,39 @@ fn nothing_is_created_and_usage_is_checked() {
     );
     assert_eq!(command::klog(["dump-log", "--version"]).stdout, "4.4.0\n");
 }
+
+#[test]
+fn gaps_without_end_are_told_in_little_memory() {
+    let root = tree::scratch();
+    let file = log_in(root.path());
+    let mut builder = BatchBuilder::new();
+    let mut bytes = Vec::new();
+    let count = 600_000;
+    for n in 0..count {
+        builder.clear();
+        builder
+            .push(TimestampMs(5), None, None, [].into_iter())
+            .unwrap();
+        let options = BatchOptions {
+            base_offset: klog::types::Offset(2 * n),
+            ..BatchOptions::default()
+        };
+        bytes.extend_from_slice(builder.finish(&options).unwrap());
+    }
+    fs::write(&file, bytes).unwrap();
+    let dump = dump_in_little_memory(&file, &["--deep-iteration"]);
+    let err = String::from_utf8(dump.stderr).unwrap();
+    assert!(dump.status.success(), "{}", &err[..err.len().min(500)]);
+    let mut lines = err.lines();
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .starts_with("Non-consecutive offsets in /")
+    );
+    for n in 1..count {
+        let expected = format!("  {} is followed by {}", 2 * n - 2, 2 * n);
+        assert_eq!(lines.next(), Some(expected.as_str()));
+    }
+    assert_eq!(lines.next(), None);
+}

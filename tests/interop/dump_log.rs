@@ -53,7 +53,7 @@ fn by_kafka(args: &[String], home: &Path) -> Printed {
     let mut err = fs::read_to_string(home.join("err")).unwrap();
     let thrown = ended.trim_end().strip_prefix("thrown ");
     if let Some(thrown) = thrown {
-        err += &format!("Exception in thread \"main\" {thrown}\n");
+        err = format!("{err}Exception in thread \"main\" {thrown}\n");
     }
     Printed {
         out: fs::read(home.join("out")).unwrap(),
@@ -261,7 +261,7 @@ fn with_siblings(file: &Path, to: &Path) -> PathBuf {
 
 fn damage(file: &Path, random: &mut Random) {
     let mut bytes = fs::read(file).unwrap();
-    for _ in 0..1 + random.below(3) {
+    for _ in 0..=random.below(3) {
         if bytes.is_empty() {
             break;
         }

@@ -164,8 +164,8 @@ impl Dump<'_> {
             };
             let last_offset = batch.last_offset(&mut log, &log_name)?;
             if last_offset != entry.offset {
-                let mismatches = self.summary.index_mismatches.of(name);
-                mismatches.insert(entry.offset, last_offset);
+                let mismatches = self.summary.index_mismatches.of(name)?;
+                mismatches.push(entry.offset, last_offset)?;
             }
             if !self.options.verifies_only {
                 let out = &mut self.console.out;

@@ -340,7 +340,7 @@ fn record(
     name: &FileName,
     last_offset: &mut i64,
 ) -> Result<()> {
-    dump.gap(offset, last_offset, name);
+    dump.gap(offset, last_offset, name)?;
     if !dump.options.skips_record_metadata {
         let shown = Shown {
             offset,

@@ -13,6 +13,7 @@ mod legacy;
 mod log;
 pub(crate) mod options;
 mod out;
+mod pairs;
 mod parser;
 mod producers;
 mod records;
@@ -93,8 +94,7 @@ impl<'w> Dump<'w> {
             self.file(&FileName::new(typed))?;
         }
         self.console.out.flush();
-        self.summary.print(&mut self.console.err);
-        Ok(())
+        self.summary.print(&mut self.console.err)
     }
 
     fn file(&mut self, name: &FileName) -> Result<()> {

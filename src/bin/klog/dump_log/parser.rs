@@ -372,3 +372,96 @@ pub(crate) fn frame(bytes: &mut Bytes<'_>) -> std::result::Result<(i16, i16), Th
     }
     Ok((number("type")?, number("version")?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(parser: Parser, key: Option<&[u8]>, value: Option<&[u8]>) -> String {
+        let mut bytes = Vec::new();
+        let mut out = Out::new(&mut bytes);
+        parser.print(&mut out, " ", 7, Ok(key), Ok(value)).unwrap();
+        out.flush();
+        drop(out);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    const OFFSETS: Parser = Parser::Coordinator(Coordinator::Group);
+    const TRANSACTIONS: Parser = Parser::Coordinator(Coordinator::Transaction);
+
+    #[test]
+    fn an_offset_of_a_group_is_shown() {
+        let key = b"\x00\x01\x00\x01g\x00\x02t\"\x00\x00\x00\x03";
+        let value = b"\x00\x03\x00\x00\x00\x00\x00\x00\x00\x2a\xff\xff\xff\xff\x00\x01\n\x00\x00\x00\x00\x00\x00\x00\x05";
+        assert_eq!(
+            printed(OFFSETS, Some(key), Some(value)),
+            " key: {\"type\":\"1\",\"data\":{\"group\":\"g\",\"topic\":\"t\\\"\",\"partition\":3}} \
+             payload: {\"version\":\"3\",\"data\":{\"offset\":42,\"leaderEpoch\":-1,\"metadata\":\"\\n\",\"commitTimestamp\":5}}"
+        );
+        assert_eq!(
+            printed(OFFSETS, Some(key), None),
+            " key: {\"type\":\"1\",\"data\":{\"group\":\"g\",\"topic\":\"t\\\"\",\"partition\":3}} payload: <DELETE>"
+        );
+    }
+
+    #[test]
+    fn a_transaction_has_the_name_of_its_state_and_only_tags_that_say_something() {
+        let key = b"\x00\x00\x00\x01x";
+        // Version 1: id, epoch, timeout, state, no partitions, two times, then a tag that has its default, and one that has not.
+        let mut value =
+            b"\x00\x01\x00\x00\x00\x00\x00\x00\x00\x09\x00\x02\x00\x00\x00\x3c\x04\x01".to_vec();
+        value.extend_from_slice(&[0; 16]);
+        value.extend_from_slice(b"\x02\x00\x08\xff\xff\xff\xff\xff\xff\xff\xff\x03\x02\x00\x02");
+        assert_eq!(
+            printed(TRANSACTIONS, Some(key), Some(&value)),
+            " key: {\"type\":\"0\",\"data\":{\"transactionalId\":\"x\"}} payload: {\"version\":\"1\",\"data\":\
+             {\"producerId\":9,\"producerEpoch\":2,\"nextProducerEpoch\":2,\"transactionTimeoutMs\":60,\"transactionStatus\":\"CompleteCommit\",\
+             \"transactionPartitions\":[],\"transactionLastUpdateTimestampMs\":0,\"transactionStartTimestampMs\":0}}"
+        );
+    }
+
+    #[test]
+    fn a_record_of_the_metadata_log_has_its_type() {
+        let value = b"\x01\x02\x00\x03ab\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00";
+        assert_eq!(
+            printed(Parser::ClusterMetadata, None, Some(value)),
+            " payload: {\"type\":\"TOPIC_RECORD\",\"version\":0,\"data\":{\"name\":\"ab\",\"topicId\":\"AAAAAAAAAAAAAAAAAAAAAQ\"}}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_or_damaged_is_named_as_such() {
+        assert_eq!(
+            printed(OFFSETS, Some(b"\x00\x63"), None),
+            " key: Unknown record type 99 at offset 7, skipping."
+        );
+        assert_eq!(
+            printed(OFFSETS, Some(b"\x00\x02\x00\x05g"), None),
+            " key: Error at offset 7, skipping. Could not read record with version 2 from key's buffer due to: \
+             Error reading byte array of 5 byte(s): only 1 byte(s) available."
+        );
+        assert_eq!(
+            printed(Parser::ClusterMetadata, None, Some(b"\x01\x7b\x00")),
+            " payload: Error at 7, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id 123"
+        );
+        assert_eq!(
+            printed(Parser::RemoteLogMetadata, None, Some(b"\x00")),
+            " payload: Error at offset 7, skipping. Could not deserialize metadata record with frame version 0. Note that \
+             upgrades from the preview release of KRaft in 2.8 to newer versions are not supported."
+        );
+    }
+
+    #[test]
+    fn a_deleted_remote_partition_is_shown() {
+        let mut value = b"\x01\x02\x00\x02t".to_vec();
+        value.extend_from_slice(&[0; 16]);
+        value.extend_from_slice(
+            b"\x00\x00\x00\x04\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x05\x02\x00",
+        );
+        assert_eq!(
+            printed(Parser::RemoteLogMetadata, None, Some(&value)),
+            " payload: RemotePartitionDeleteMetadata{topicPartition=AAAAAAAAAAAAAAAAAAAAAA:t-4, \
+             state=DELETE_PARTITION_FINISHED, eventTimestampMs=5, brokerId=1}"
+        );
+    }
+}

@@ -3,7 +3,7 @@
 use klog::error::{Error, ErrorKind};
 use klog::format::batch::Batch;
 use klog::format::decoder::RecordDecoder;
-use klog::format::record::{Headers, Record};
+use klog::format::record::{Headers, Record, RecordParts};
 
 use super::batches::{BatchAt, V2_HEADER_BYTES, i32_at, i64_at};
 use super::file_name::FileName;
@@ -29,7 +29,17 @@ pub(crate) struct Shown<'a> {
 #[derive(Default)]
 pub(crate) struct Records {
     decoder: RecordDecoder,
+    collected: Vec<RecordParts>,
 }
+
+/// Whether all records of a batch were collected.
+enum Collected {
+    All,
+    TooMany,
+}
+
+/// How many records are collected.
+const COLLECTED_MAX: usize = 32 * 1024;
 
 impl Records {
     pub(crate) fn print(
@@ -55,21 +65,45 @@ impl Records {
         let bytes = source.at(at.position, usize::try_from(at.size).unwrap_or(usize::MAX))?;
         let batch = Batch::new(bytes)?;
         self.decoder.set_max_body_bytes(HELD_BYTES);
-        // Kafka has all records of a compressed batch before it prints the first.
-        if batch.header().attributes.is_compressed()
-            && let Err(e) = self.walk(&batch, |_| Ok(()))
-        {
-            if is_too_large(&e) {
-                return streamed::print(dump, at, &header, source, name, last_offset);
-            }
-            return Err(e);
-        }
-        self.walk(&batch, |record| {
+        let mut print = |record: &Record<'_>| {
             let shown = shown(record);
-            dump.gap(shown.offset, last_offset, name);
+            dump.gap(shown.offset, last_offset, name)?;
             dump.record(&header, &shown, record.sequence, record.headers)?;
             dump.console.out.check()
-        })
+        };
+        // Kafka has all records of a compressed batch before it prints the first.
+        if batch.header().attributes.is_compressed() {
+            let known = match self.collect(&batch) {
+                Ok(Collected::All) => {
+                    for parts in &self.collected {
+                        print(&parts.of(self.decoder.inflated(), self.decoder.facts()))?;
+                    }
+                    return Ok(());
+                }
+                Ok(Collected::TooMany) => self.walk(&batch, |_| Ok(())),
+                Err(e) => Err(e),
+            };
+            if let Err(e) = known {
+                if is_too_large(&e) {
+                    return streamed::print(dump, at, &header, source, name, last_offset);
+                }
+                return Err(e);
+            }
+        }
+        self.walk(&batch, print)
+    }
+
+    /// Collects the records of a compressed batch, if they are not too many for that.
+    fn collect(&mut self, batch: &Batch<'_>) -> Result<Collected> {
+        self.collected.clear();
+        self.decoder.begin(batch).map_err(thrown)?;
+        while let Some(parts) = self.decoder.next_parts(batch).map_err(thrown)? {
+            self.collected.push(parts);
+            if self.collected.len() == COLLECTED_MAX || self.decoder.inflated().len() > HELD_BYTES {
+                return Ok(Collected::TooMany);
+            }
+        }
+        Ok(Collected::All)
     }
 
     fn walk(
@@ -127,11 +161,17 @@ pub(crate) fn thrown(error: Error) -> Stop {
 
 impl Dump<'_> {
     /// Notes where offsets do not follow each other.
-    pub(crate) fn gap(&mut self, offset: i64, last_offset: &mut i64, name: &FileName) {
+    pub(crate) fn gap(
+        &mut self,
+        offset: i64,
+        last_offset: &mut i64,
+        name: &FileName,
+    ) -> Result<()> {
         if offset != last_offset.wrapping_add(1) {
-            self.summary.gaps.of(name).insert(*last_offset, offset);
+            self.summary.gaps.of(name)?.push(*last_offset, offset)?;
         }
         *last_offset = offset;
+        Ok(())
     }
 
     /// Prints a record of magic 2.

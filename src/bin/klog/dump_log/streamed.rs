@@ -54,7 +54,7 @@ pub(crate) fn print(
     let mut contents = batch.records()?;
     while let Some(outline) = records.next()? {
         let mut shown = outline.shown(header, at.offset);
-        dump.gap(shown.offset, last_offset, name);
+        dump.gap(shown.offset, last_offset, name)?;
         let sequence = if header.base_sequence < 0 {
             -1
         } else {
@@ -157,7 +157,7 @@ impl Large {
     fn records(&self) -> Result<Reader> {
         let opened = inflate::open(Arc::clone(&self.file), self.start, self.end, self.codec);
         Ok(Reader {
-            stream: opened.map_err(unreadable)?,
+            stream: opened.map_err(|e| unreadable(&e))?,
             at: 0,
             left: self.count,
         })
@@ -171,7 +171,7 @@ struct Reader {
     left: i32,
 }
 
-fn unreadable(error: io::Error) -> Stop {
+fn unreadable(error: &io::Error) -> Stop {
     Thrown::kafka(error.to_string()).into()
 }
 
@@ -217,7 +217,13 @@ impl Reader {
         if self.at != end {
             return Err(invalid("a record does not end where its size says"));
         }
-        if self.left == 0 && !self.stream.fill_buf().map_err(unreadable)?.is_empty() {
+        if self.left == 0
+            && !self
+                .stream
+                .fill_buf()
+                .map_err(|e| unreadable(&e))?
+                .is_empty()
+        {
             return Err(invalid(
                 "Incorrect declared batch size, records still remaining in file",
             ));
@@ -245,7 +251,7 @@ impl Reader {
 
     /// Gives what is there next, up to `n` bytes, and goes on behind it.
     fn piece(&mut self, n: u64, take: impl FnOnce(&[u8])) -> Result<u64> {
-        let found = self.stream.fill_buf().map_err(unreadable)?;
+        let found = self.stream.fill_buf().map_err(|e| unreadable(&e))?;
         if found.is_empty() {
             return Err(invalid(
                 "Incorrect declared batch size, premature EOF reached",

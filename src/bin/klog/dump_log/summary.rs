@@ -1,103 +1,93 @@
 //! What was found wrong, which is told when all files are done. Kafka keeps it in hash tables: their order is the order here.
 
-use std::collections::BTreeMap;
-
 use super::file_name::FileName;
 use super::java::hash_order;
 use super::out::Out;
+use super::pairs::{Order, Pairs};
+use super::stop::Result;
 
 /// Findings of all files.
-#[derive(Default)]
 pub(crate) struct Summary {
     /// Index entries whose batch ends elsewhere, the last first.
-    pub(crate) index_mismatches: PerFile<BTreeMap<i64, i64>>,
-    pub(crate) time_mismatches: PerFile<Vec<(i64, i64)>>,
-    pub(crate) out_of_order: PerFile<Vec<(i64, i64)>>,
-    pub(crate) not_found: PerFile<Vec<(i64, i64)>>,
+    pub(crate) index_mismatches: PerFile,
+    pub(crate) time_mismatches: PerFile,
+    pub(crate) out_of_order: PerFile,
+    pub(crate) not_found: PerFile,
     /// Offsets that do not follow each other.
-    pub(crate) gaps: PerFile<BTreeMap<i64, i64>>,
+    pub(crate) gaps: PerFile,
 }
 
 /// What was found in each file, by its absolute path.
-pub(crate) struct PerFile<T> {
+pub(crate) struct PerFile {
+    order: Order,
     names: Vec<String>,
-    found: Vec<T>,
+    found: Vec<Pairs>,
 }
 
-impl<T> Default for PerFile<T> {
+impl Default for Summary {
     fn default() -> Self {
         Self {
+            index_mismatches: PerFile::new(Order::Falling),
+            time_mismatches: PerFile::new(Order::AsFound),
+            out_of_order: PerFile::new(Order::AsFound),
+            not_found: PerFile::new(Order::AsFound),
+            gaps: PerFile::new(Order::Rising),
+        }
+    }
+}
+
+impl PerFile {
+    fn new(order: Order) -> Self {
+        Self {
+            order,
             names: Vec::new(),
             found: Vec::new(),
         }
     }
-}
 
-impl<T: Default> PerFile<T> {
-    pub(crate) fn of(&mut self, file: &FileName) -> &mut T {
+    pub(crate) fn of(&mut self, file: &FileName) -> Result<&mut Pairs> {
         let name = file.absolute();
         let at = self.names.iter().position(|known| *known == name);
-        let at = at.unwrap_or_else(|| {
+        let at = if let Some(at) = at {
+            at
+        } else {
+            if let Some(before) = self.found.last_mut() {
+                before.rest()?;
+            }
             self.names.push(name);
-            self.found.push(T::default());
+            self.found.push(Pairs::new(self.order));
             self.found.len() - 1
-        });
-        &mut self.found[at]
+        };
+        Ok(&mut self.found[at])
     }
 
-    fn in_order(&self) -> impl Iterator<Item = (&String, &T)> {
-        hash_order(&self.names)
-            .into_iter()
-            .map(|i| (&self.names[i], &self.found[i]))
+    /// Prints a line for each file, and one for each pair below it.
+    fn print(&mut self, err: &mut Out<'_>, title: &str, before: &str, between: &str) -> Result<()> {
+        for i in hash_order(&self.names) {
+            err.text(title).text(&self.names[i]).line_end();
+            self.found[i].each(|first, second| {
+                err.text(before).int(first);
+                err.text(between).int(second).line_end();
+            })?;
+        }
+        Ok(())
     }
 }
 
 impl Summary {
-    pub(crate) fn print(&self, err: &mut Out<'_>) {
-        for (name, found) in self.index_mismatches.in_order() {
-            err.text("Mismatches in :").text(name).line_end();
-            for (&index, &log) in found.iter().rev() {
-                err.text("  Index offset: ").int(index);
-                err.text(", log offset: ").int(log).line_end();
-            }
-        }
-        for (name, found) in self.time_mismatches.in_order() {
-            err.text("Found timestamp mismatch in :")
-                .text(name)
-                .line_end();
-            for &(index, log) in found {
-                err.text("  Index timestamp: ").int(index);
-                err.text(", log timestamp: ").int(log).line_end();
-            }
-        }
-        for (name, found) in self.out_of_order.in_order() {
-            err.text("Found out of order timestamp in :")
-                .text(name)
-                .line_end();
-            for &(index, before) in found {
-                err.text("  Index timestamp: ").int(index);
-                err.text(", Previously indexed timestamp: ")
-                    .int(before)
-                    .line_end();
-            }
-        }
-        for (name, found) in self.not_found.in_order() {
-            err.text("The following indexed offsets are not found in :")
-                .text(name)
-                .line_end();
-            for &(index, log) in found {
-                err.text("Indexed offset: ").int(index);
-                err.text(", found log offset: ").int(log).line_end();
-            }
-        }
-        for (name, found) in self.gaps.in_order() {
-            err.text("Non-consecutive offsets in ")
-                .text(name)
-                .line_end();
-            for (&before, &after) in found {
-                err.text("  ").int(before);
-                err.text(" is followed by ").int(after).line_end();
-            }
-        }
+    pub(crate) fn print(&mut self, err: &mut Out<'_>) -> Result<()> {
+        let (title, before, between) = ("Mismatches in :", "  Index offset: ", ", log offset: ");
+        self.index_mismatches.print(err, title, before, between)?;
+        let title = "Found timestamp mismatch in :";
+        let (before, between) = ("  Index timestamp: ", ", log timestamp: ");
+        self.time_mismatches.print(err, title, before, between)?;
+        let title = "Found out of order timestamp in :";
+        let between = ", Previously indexed timestamp: ";
+        self.out_of_order.print(err, title, before, between)?;
+        let title = "The following indexed offsets are not found in :";
+        let (before, between) = ("Indexed offset: ", ", found log offset: ");
+        self.not_found.print(err, title, before, between)?;
+        let (title, between) = ("Non-consecutive offsets in ", " is followed by ");
+        self.gaps.print(err, title, "  ", between)
     }
 }

@@ -150,20 +150,23 @@ impl Dump<'_> {
         let place = offsets.lookup(offset)?.position;
         let (from, _) = slice(place, i32::MAX, finder.size, &finder.name)?;
         let Some(batch) = finder.find(from, offset)? else {
-            self.summary.not_found.of(name).push((offset, -1));
+            self.summary.not_found.of(name)?.push(offset, -1)?;
             return Ok(());
         };
         let last_offset = batch.last_offset(&mut finder.log, &finder.name)?;
         if last_offset != offset {
-            self.summary.not_found.of(name).push((offset, last_offset));
+            self.summary.not_found.of(name)?.push(offset, last_offset)?;
             return Ok(());
         }
         let latest = max_timestamp(&batch, &mut finder.log, &finder.name)?;
         if latest != time {
-            self.summary.time_mismatches.of(name).push((time, latest));
+            self.summary.time_mismatches.of(name)?.push(time, latest)?;
         }
         if time_before >= time {
-            self.summary.out_of_order.of(name).push((time, time_before));
+            self.summary
+                .out_of_order
+                .of(name)?
+                .push(time, time_before)?;
         }
         Ok(())
     }
