@@ -117,7 +117,7 @@ func BenchmarkScanCursor(b *testing.B) {
 	for b.Loop() {
 		cursor.SeekTo(0)
 		for {
-			if _, err := cursor.Next(); err == io.EOF {
+			if _, err := cursor.Next(ctx); err == io.EOF {
 				break
 			} else if err != nil {
 				b.Fatal(err)

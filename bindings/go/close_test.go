@@ -24,7 +24,7 @@ func TestCallsAfterCloseAreErrClosed(t *testing.T) {
 	if err := errors.Join(cursor.Close(), cursor.Close(), closed.Close(), closed.Close()); err != nil {
 		t.Error("closing twice", err)
 	}
-	_, ofCursor := cursor.Next()
+	_, ofCursor := cursor.Next(ctx)
 	_, ofClosed := closed.EndOffset()
 	if err := errors.Join(manager.Close(), manager.Close()); err != nil {
 		t.Error("closing twice", err)
@@ -33,7 +33,7 @@ func TestCallsAfterCloseAreErrClosed(t *testing.T) {
 	_, ofAppend := log.Append([]klog.Record{record("k", "v")}, nil)
 	_, ofOne := log.AppendOne(nil, nil, time.Time{})
 	_, ofRead := log.ReadRaw(ctx, 0, make([]byte, 100), nil)
-	_, ofOther := other.Next()
+	_, ofOther := other.Next(ctx)
 	_, ofOpen := log.Cursor(0, nil)
 	_, ofInfo := manager.Info()
 	_, ofManager := manager.Log("orders", 0, nil)
@@ -160,7 +160,7 @@ func TestCloseRacesWithEveryCall(t *testing.T) {
 			return err
 		})
 		run(func() error {
-			_, err := cursor.Next()
+			_, err := cursor.Next(ctx)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -222,7 +222,7 @@ func TestSmallClosesRaceWithTheirCalls(t *testing.T) {
 		go func() {
 			defer all.Done()
 			for {
-				if _, err := cursor.Next(); errors.Is(err, os.ErrClosed) {
+				if _, err := cursor.Next(ctx); errors.Is(err, os.ErrClosed) {
 					return
 				}
 				cursor.SeekTo(0)

@@ -6,3 +6,22 @@ var (
 	LibraryScan   = libraryScan
 	LibraryAppend = libraryAppend
 )
+
+// Waiting is how many goroutines wait for logs of the manager.
+func Waiting(l *Log) (n int) {
+	w := &l.manager.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, on := range w.byID {
+		n += on.waiting
+	}
+	return n
+}
+
+// Armed is how many entries the manager's waiter has.
+func Armed(l *Log) int {
+	w := &l.manager.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.byID)
+}

@@ -46,6 +46,7 @@ type Options struct {
 type Manager struct {
 	c       C.klog_manager
 	handles handles
+	waits   waits
 	once    sync.Once
 	closed  error
 }
@@ -117,7 +118,7 @@ func Open(ctx context.Context, dirs []string, opts *Options) (*Manager, error) {
 }
 
 // Close closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that
-// run finish first; logs, cursors and events of this manager answer ErrClosed from now on. An error says what could not be
+// run finish first, those that wait end with ErrClosed; logs, cursors and events of this manager answer it from now on. An error says what could not be
 // stored; the next open recovers that. A second Close waits for the first, and answers the same.
 func (m *Manager) Close() error {
 	return m.close(0)
@@ -132,6 +133,7 @@ func (m *Manager) close(flags C.uint32_t) error {
 	m.once.Do(func() {
 		err := cError()
 		m.closed = newError(C.klog_manager_close(m.c, flags, -1, &err), &err)
+		m.waits.end()
 		m.handles.removeAll()
 	})
 	return m.closed

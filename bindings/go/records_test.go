@@ -68,7 +68,7 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 	cursor := must[*klog.Cursor](t)(log.Cursor(0, &klog.ReadOptions{MaxRecords: 3}))
 	defer cursor.Close()
 	for round := range 5 {
-		if _, err := cursor.Next(); err != io.EOF {
+		if _, err := cursor.Next(ctx); err != io.EOF {
 			t.Fatal(err)
 		}
 		must[klog.AppendResult](t)(log.Append(make([]klog.Record, 10), nil))
@@ -76,7 +76,7 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 			if cursor.Offset() != int64(round*10+i) {
 				t.Error(cursor.Offset())
 			}
-			if r := must[*klog.Record](t)(cursor.Next()); r.Offset != int64(round*10+i) {
+			if r := must[*klog.Record](t)(cursor.Next(ctx)); r.Offset != int64(round*10+i) {
 				t.Error(r.Offset)
 			}
 		}
@@ -84,11 +84,11 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 	if err := cursor.SeekTo(25); err != nil {
 		t.Fatal(err)
 	}
-	if r := must[*klog.Record](t)(cursor.Next()); r.Offset != 25 || cursor.Offset() != 26 {
+	if r := must[*klog.Record](t)(cursor.Next(ctx)); r.Offset != 25 || cursor.Offset() != 26 {
 		t.Error(r.Offset)
 	}
 	cursor.SeekTo(1000)
-	if _, err := cursor.Next(); !errors.Is(err, klog.ErrOffsetOutOfRange) {
+	if _, err := cursor.Next(ctx); !errors.Is(err, klog.ErrOffsetOutOfRange) {
 		t.Error(err)
 	}
 }
@@ -247,7 +247,7 @@ func TestReusedBuffersTakeNoMemoryForARecord(t *testing.T) {
 	scan := func() (n int) {
 		cursor.SeekTo(0)
 		for {
-			_, err := cursor.Next()
+			_, err := cursor.Next(ctx)
 			if err == io.EOF {
 				return n
 			}

@@ -5,7 +5,18 @@
 #ifndef KLOG_GO_SHIM_H
 #define KLOG_GO_SHIM_H
 
+#include <fcntl.h>
+
 #include "klog.h"
+
+/* A descriptor of the library's for Go's runtime to wait on: not to block in a read that nobody does. */
+static inline int klog_go_dup(int fd) {
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own >= 0) {
+        fcntl(own, F_SETFL, fcntl(own, F_GETFL) | O_NONBLOCK);
+    }
+    return own;
+}
 
 static inline klog_status klog_go_append_packed(klog_log log, const void *packed, size_t len,
                                                 const klog_append_options *opts, klog_record_error *refused,

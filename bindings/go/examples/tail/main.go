@@ -79,7 +79,7 @@ func follow(ctx context.Context, from *klog.Log, refresh func() error) error {
 	}
 	defer cursor.Close()
 	for cursor.Offset() < records {
-		record, err := cursor.Next()
+		record, err := cursor.Next(ctx)
 		switch {
 		case err == nil:
 			fmt.Printf("%d %s\n", record.Offset, record.Value)
