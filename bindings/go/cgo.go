@@ -29,6 +29,18 @@ package klog
 #cgo nocallback klog_offset_for_timestamp
 #cgo noescape klog_flush
 #cgo nocallback klog_flush
+#cgo noescape klog_wait
+#cgo nocallback klog_wait
+#cgo noescape klog_waiter_arm
+#cgo nocallback klog_waiter_arm
+#cgo noescape klog_waiter_poll
+#cgo nocallback klog_waiter_poll
+#cgo noescape klog_appender_add_packed
+#cgo nocallback klog_appender_add_packed
+#cgo noescape klog_appender_wait
+#cgo nocallback klog_appender_wait
+#cgo noescape klog_appender_flush
+#cgo nocallback klog_appender_flush
 */
 import "C"
 

@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,9 +47,11 @@ type Options struct {
 type Manager struct {
 	c       C.klog_manager
 	handles handles
-	waits   waits
-	once    sync.Once
-	closed  error
+	// What holds records has a close that may fail.
+	appenders handles
+	waits     waits
+	once      sync.Once
+	closed    error
 }
 
 var checkABI = sync.OnceValue(func() error {
@@ -117,7 +120,7 @@ func Open(ctx context.Context, dirs []string, opts *Options) (*Manager, error) {
 	return m, nil
 }
 
-// Close closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that
+// Close appends what appenders hold, closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that
 // run finish first, those that wait end with ErrClosed; logs, cursors and events of this manager answer it from now on. An error says what could not be
 // stored; the next open recovers that. A second Close waits for the first, and answers the same.
 func (m *Manager) Close() error {
@@ -131,8 +134,20 @@ func (m *Manager) Abandon() error {
 
 func (m *Manager) close(flags C.uint32_t) error {
 	m.once.Do(func() {
+		var leftover C.uint32_t
+		if flags&C.KLOG_CLOSE_ABANDON != 0 {
+			leftover = C.KLOG_CLOSE_DISCARD
+		}
+		failed := m.closeAppenders(leftover)
 		err := cError()
 		m.closed = newError(C.klog_manager_close(m.c, flags, -1, &err), &err)
+		// One that was opened meanwhile.
+		m.closeAppenders(C.KLOG_CLOSE_DISCARD)
+		if m.closed == nil {
+			m.closed = failed
+		} else if failed != nil {
+			m.closed = errors.Join(failed, m.closed)
+		}
 		m.waits.end()
 		m.handles.removeAll()
 	})

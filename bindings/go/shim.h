@@ -36,6 +36,13 @@ static inline klog_status klog_go_append_batches(klog_log log, const void *batch
     return klog_append_batches(log, batches, len, &with, out, err);
 }
 
+static inline klog_status klog_go_appender_open(klog_log log, const klog_appender_options *opts,
+                                                const klog_append_options *append, klog_appender *out, klog_error *err) {
+    klog_appender_options with = *opts;
+    with.append = append;
+    return klog_appender_open(log, &with, out, err);
+}
+
 static inline void klog_go_nothing(void) {}
 
 /* How many records a log has, counted from C: what a scan costs without Go. */

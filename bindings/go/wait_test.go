@@ -339,6 +339,7 @@ func TestReadsOfBatchesWaitForWhatTheyWant(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
 	n := 0
 	for batch, err := range log.Batches(ctx, 0, &klog.ReadOptions{Follow: true}) {
 		if err != nil {
