@@ -60,11 +60,13 @@ func (l *Log) Appender(opts *AppenderOptions) (*Appender, error) {
 	a := &Appender{log: l, c: c, sleeper: make(chan struct{}, 1)}
 	l.manager.appenders.add(handle{uint64(c.id), nil})
 	// A forgotten one may hold records: it is counted, and the manager's close appends them.
-	noted := noteSite()
-	a.cleanup = runtime.AddCleanup(a, func(struct{}) {
-		leaked.Add(1)
-		tellLeak(noted)
-	}, struct{}{})
+	noted, open := noteSite(), &l.manager.appenders
+	a.cleanup = runtime.AddCleanup(a, func(id uint64) {
+		if open.has(id) {
+			leaked.Add(1)
+			tellLeak(noted)
+		}
+	}, uint64(c.id))
 	return a, nil
 }
 

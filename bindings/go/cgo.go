@@ -41,6 +41,13 @@ package klog
 #cgo nocallback klog_appender_wait
 #cgo noescape klog_appender_flush
 #cgo nocallback klog_appender_flush
+#cgo noescape klog_view_open
+#cgo nocallback klog_view_open
+#cgo nocallback klog_view_close
+#cgo noescape klog_decode_packed
+#cgo nocallback klog_decode_packed
+#cgo noescape klog_encode_packed
+#cgo nocallback klog_encode_packed
 */
 import "C"
 

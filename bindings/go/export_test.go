@@ -25,3 +25,6 @@ func Armed(l *Log) int {
 	defer w.mu.Unlock()
 	return len(w.byID)
 }
+
+// Sent is how many bytes went by sendfile.
+func Sent() uint64 { return sentByKernel.Load() }

@@ -50,6 +50,13 @@ func (h *handles) remove(id uint64) bool {
 	return is
 }
 
+func (h *handles) has(id uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, is := h.open[id]
+	return is
+}
+
 func (h *handles) takeAll() map[uint64]func(uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -242,6 +242,7 @@ type Info struct {
 	IndexesRebuilt          uint64
 	DirsOnline, DirsOffline uint32
 	OpenHandles             uint64 // of this process, of every kind and manager
+	PinnedBytes             uint64 // that each Fetch of this manager's logs holds
 }
 
 // Info gives counts, and what the open did.
@@ -253,6 +254,7 @@ func (m *Manager) Info() (Info, error) {
 		Logs: uint64(c.logs), SegmentsRecovered: uint64(c.segments_recovered),
 		BytesTruncated: uint64(c.bytes_truncated), IndexesRebuilt: uint64(c.indexes_rebuilt),
 		DirsOnline: uint32(c.dirs_online), DirsOffline: uint32(c.dirs_offline), OpenHandles: uint64(c.open_handles),
+		PinnedBytes: uint64(c.pinned_bytes),
 	}, newError(status, &err)
 }
 
