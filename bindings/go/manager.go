@@ -31,6 +31,9 @@ type Options struct {
 	// HighWatermarkFromCheckpoint takes high watermarks from replication-offset-checkpoint, and leaves it to
 	// Log.SetHighWatermark to move them. Without it they follow the log ends.
 	HighWatermarkFromCheckpoint bool
+	// NoMmap reads files instead of mapping them: for network file systems, and for data that another process may cut.
+	// Touching a mapping behind the end of its file would end this process. A Fetch holds copies then.
+	NoMmap bool
 	// BrokerEpoch, if not nil, goes into the clean-shutdown files.
 	BrokerEpoch *int64
 	// Config is the configuration of the broker.
@@ -100,6 +103,7 @@ func Open(ctx context.Context, dirs []string, opts *Options) (*Manager, error) {
 	}
 	flag(opts.CreateDirs, C.KLOG_OPEN_CREATE_DIRS)
 	flag(opts.ReadOnly, C.KLOG_OPEN_READ_ONLY)
+	flag(opts.NoMmap, C.KLOG_OPEN_NO_MMAP)
 	flag(opts.HighWatermarkFromCheckpoint, C.KLOG_OPEN_HW_FROM_CHECKPOINT)
 	flag(!opts.Clock.IsZero(), C.KLOG_OPEN_MANUAL_CLOCK)
 	if !opts.Clock.IsZero() {
@@ -353,5 +357,18 @@ func (m *Manager) Promote(id LogID) error {
 	return newError(C.klog_log_promote(m.c, at, size, C.int32_t(id.Partition), &err), &err)
 }
 
-// LibraryVersion is the version of the library that is linked in or loaded.
-func LibraryVersion() string { return C.GoString(C.klog_version_string()) }
+// WriteMeta says whose a directory is, by its number in Dirs: it writes the directory's meta.properties, so that a broker of
+// that cluster takes it for its own. Nothing else writes that file. Without a directoryID it gets a random one. A file that
+// says the same stays; ErrInvalidArgument if it says something else, or another directory is of another cluster or node.
+func (m *Manager) WriteMeta(dir int, clusterID string, nodeID int32, directoryID *[16]byte) error {
+	at, size := chars(clusterID)
+	if at == nil {
+		at = (*C.char)(first([]byte{}))
+	}
+	var id *C.uint8_t
+	if directoryID != nil {
+		id = (*C.uint8_t)(&directoryID[0])
+	}
+	err := cError()
+	return newError(C.klog_meta_create(m.c, C.uint32_t(dir), at, size, C.int32_t(nodeID), id, &err), &err)
+}

@@ -32,6 +32,9 @@ type ReadOptions struct {
 	MaxRecords uint32
 	// NoMinOne: ReadRaw gives the first batch only if it fits MaxBytes.
 	NoMinOne bool
+	// Slice: ReadRaw and Fetch give exactly the bytes that Kafka's log gives: MaxBytes counts as it is, also 0, and cuts even
+	// inside a batch.
+	Slice bool
 	// Control gives control records too; for a Cursor.
 	Control bool
 	// Follow waits at the end of what may be read until there is more, instead of answering that there is nothing.
@@ -73,6 +76,9 @@ func (o *ReadOptions) c() C.klog_read_options {
 	c.max_records = C.uint32_t(o.MaxRecords)
 	if o.NoMinOne {
 		c.flags |= C.KLOG_READ_NO_MIN_ONE
+	}
+	if o.Slice {
+		c.flags |= C.KLOG_READ_SLICE
 	}
 	if o.Control {
 		c.flags |= C.KLOG_READ_CONTROL
