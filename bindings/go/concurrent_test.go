@@ -338,7 +338,8 @@ func (r *race) run(threads int, appends int64, random *rand.Rand) []acknowledgem
 				if errors.Is(err, os.ErrClosed) {
 					return
 				}
-				if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, klog.ErrBusy) && !errors.Is(err, klog.ErrCleanAborted) {
+				if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, klog.ErrBusy) && !errors.Is(err, klog.ErrCleanAborted) &&
+					!errors.Is(err, klog.ErrCleanPaused) {
 					r.wrong.add("call %d: %v", call, err)
 					return
 				}
@@ -455,7 +456,10 @@ func (r *race) calls() []func(value string) error {
 			return errors.Join(err, cursor.SeekTo(0))
 		},
 		func(string) error { return r.appender.Flush(ctx) },
-		func(string) error { _, err := r.compacted.Clean(r.t.Context(), &klog.CleanOptions{Roll: true}); return err },
+		func(string) error {
+			_, err := r.compacted.Clean(r.t.Context(), &klog.CleanOptions{Roll: true})
+			return err
+		},
 		func(string) error { _, err := r.manager.Clean(ctx, nil); return err },
 		func(string) error { _, err := r.compacted.CleanProgress(); return err },
 		func(string) error {
