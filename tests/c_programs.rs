@@ -33,7 +33,7 @@ fn readme_program(scratch: &Path) -> PathBuf {
 
 #[test]
 fn the_header_compiles_in_every_mode_without_a_warning() {
-    let program = "#include \"klog.h\"\n#include \"klog.h\"\n\
+    let program = "#include \"klog.h\"\n#include \"klog.h\"\n#include \"klog_pack.h\"\n\
                    int main(void) { klog_read_options o = KLOG_INIT(klog_read_options);\n\
                    return o.struct_size == sizeof o && o.flags == 0 ? 0 : 1; }\n";
     let scratch = tempfile::tempdir().unwrap();
@@ -97,6 +97,8 @@ fn header_library_and_version_script_have_the_same_functions() {
         .unwrap()
         .lines()
         .map(|line| line.split_whitespace().last().unwrap().to_owned())
+        // Those of a library for tests.
+        .filter(|name| !name.starts_with("klog_testing_"))
         .collect();
     let header = std::fs::read_to_string(format!("{ROOT}/include/klog.h")).unwrap();
     let declared: BTreeSet<String> = header
@@ -159,34 +161,53 @@ fn the_readmes_program_does_what_it_says() {
     }
 }
 
+/// Programs that take a directory, and end with 0 if all was as it must be.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("examples/quickstart.c", "quickstart"),
+    ("tests/c/misuse.c", "misuse"),
+    ("tests/c/pack.c", "pack"),
+    ("tests/c/faults.c", "faults"),
+];
+
 #[test]
-fn both_programs_are_clean_under_valgrind() {
+fn programs_are_clean_under_valgrind() {
     if skip::is_skipped("valgrind") {
         return;
     }
     let scratch = scratch();
-    for (source, name) in [
-        ("examples/quickstart.c", "quickstart"),
-        ("tests/c/misuse.c", "misuse"),
-    ] {
-        let program = compile(scratch.path(), source, name, Linking::Shared, &[]);
+    for (source, name) in PROGRAMS {
+        let program = compile(scratch.path(), source, name, Linking::Shared, &["-pthread"]);
         let data = data_dir(scratch.path(), &format!("{name}-data"));
         run_watched(&program, &[&data]);
     }
 }
 
 #[test]
-fn both_programs_are_clean_under_the_address_and_undefined_sanitizers() {
+fn programs_are_clean_under_the_address_and_undefined_sanitizers() {
     if skip::is_skipped("sanitizers") {
         return;
     }
     let scratch = scratch();
-    for (source, name) in [
-        ("examples/quickstart.c", "quickstart"),
-        ("tests/c/misuse.c", "misuse"),
-    ] {
-        let program = compile(scratch.path(), source, name, Linking::Static, &SANITIZERS);
+    for (source, name) in PROGRAMS {
+        let flags = [SANITIZERS[0], SANITIZERS[1], "-pthread"];
+        let program = compile(scratch.path(), source, name, Linking::Static, &flags);
         run(Command::new(program).arg(data_dir(scratch.path(), &format!("{name}-data"))));
+    }
+}
+
+/// Packed buffers of the inline helpers, with seeds that were not used before.
+#[test]
+fn buffers_that_c_packs_are_what_the_library_takes_and_broken_ones_are_told() {
+    let scratch = scratch();
+    let linking = Linking::Shared;
+    let program = compile(scratch.path(), "tests/c/pack.c", "pack", linking, &["-O1"]);
+    let time = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let given = std::env::var("KLOG_SEED").ok();
+    let seed = given.unwrap_or_else(|| time.as_nanos().to_string());
+    println!("KLOG_SEED={seed}");
+    for n in 0..5 {
+        let data = data_dir(scratch.path(), &format!("pack{n}"));
+        run(Command::new(&program).arg(data).arg(format!("{seed}{n}")));
     }
 }
 
