@@ -119,6 +119,9 @@ func (c *Cursor) fill(ctx context.Context) error {
 	}
 }
 
+// Batch is the batch that the last record is in, with ReadOptions.BatchInfo.
+func (c *Cursor) Batch() BatchInfo { return c.packed.batch }
+
 // Offset is where the next call of Next goes on.
 func (c *Cursor) Offset() int64 { return c.next }
 

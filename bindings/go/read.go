@@ -37,6 +37,8 @@ type ReadOptions struct {
 	Slice bool
 	// Control gives control records too; for a Cursor.
 	Control bool
+	// BatchInfo lets a Cursor tell of the batches that its records are in, with Cursor.Batch.
+	BatchInfo bool
 	// Follow waits at the end of what may be read until there is more, instead of answering that there is nothing.
 	Follow bool
 	// MinBytes: with Follow, how many bytes of batches are to be there before the wait ends; 0 is any.
@@ -79,6 +81,9 @@ func (o *ReadOptions) c() C.klog_read_options {
 	}
 	if o.Slice {
 		c.flags |= C.KLOG_READ_SLICE
+	}
+	if o.BatchInfo {
+		c.flags |= C.KLOG_READ_BATCH_INFO
 	}
 	if o.Control {
 		c.flags |= C.KLOG_READ_CONTROL

@@ -2,6 +2,7 @@ package klog_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -89,6 +90,44 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 	}
 	cursor.SeekTo(1000)
 	if _, err := cursor.Next(ctx); !errors.Is(err, klog.ErrOffsetOutOfRange) {
+		t.Error(err)
+	}
+}
+
+func TestACursorTellsOfBatches(t *testing.T) {
+	log := created(t, nil)
+	for i := range 30 {
+		opts := klog.AppendOptions{Compression: klog.Compression(i % 6)}
+		if i == 7 {
+			opts.Producer = &klog.Producer{ID: 5, Epoch: 2, BaseSequence: 0}
+		}
+		records := make([]klog.Record, 1+i%4)
+		for n := range records {
+			records[n] = klog.Record{Value: make([]byte, 30000), Timestamp: time.UnixMilli(int64(1000*i + n))}
+		}
+		must[klog.AppendResult](t)(log.Append(records, &opts))
+	}
+	cursor := must[*klog.Cursor](t)(log.Cursor(0, &klog.ReadOptions{BatchInfo: true, MaxRecords: 3}))
+	defer cursor.Close()
+	for batch, err := range log.Batches(ctx, 0, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range batch.Records() {
+			record := must[*klog.Record](t)(cursor.Next(ctx))
+			info := cursor.Batch()
+			if record.Offset != batch.BaseOffset()+int64(n) || info.BaseOffset != batch.BaseOffset() || info.LastOffset != batch.LastOffset() ||
+				int(info.Records) != batch.Records() || int(info.Bytes) != len(batch) || info.Magic != 2 || info.LeaderEpoch != 0 ||
+				info.MaxTimestamp.UnixMilli()%1000 != int64(batch.Records()-1) || (info.ProducerID == 5) != (info.ProducerEpoch == 2) ||
+				info.CRC != binary.BigEndian.Uint32(batch[17:]) || info.Attributes != binary.BigEndian.Uint16(batch[21:]) {
+				t.Errorf("%d: %+v", record.Offset, info)
+			}
+		}
+	}
+	if _, err := cursor.Next(ctx); err != io.EOF {
+		t.Error(err)
+	}
+	if _, err := log.ReadRaw(ctx, 0, make([]byte, 100), &klog.ReadOptions{BatchInfo: true}); !errors.Is(err, klog.ErrInvalidArgument) {
 		t.Error(err)
 	}
 }
