@@ -136,5 +136,6 @@ func statusError(status C.klog_status) error {
 
 // cError is room for what the library says about a failure.
 func cError() C.klog_error {
+	collect()
 	return C.klog_error{struct_size: C.sizeof_klog_error}
 }

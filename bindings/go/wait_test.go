@@ -222,8 +222,8 @@ func TestWaitersTakeNoThreads(t *testing.T) {
 		}
 	}
 	reach(t, func() bool { return klog.Waiting(logs[0]) == len(logs)*each })
-	// A few are the runtime's, for calls to the library that were on their way at once.
-	if now := threads(t); now > before+16 {
+	// Some are the runtime's, for short calls to the library that were on their way at once; waiting they would be 1,000.
+	if now := threads(t); now > before+100 {
 		t.Errorf("%d threads with %d waiters, %d before", now, len(logs)*each, before)
 	}
 	for _, log := range logs {
