@@ -1,6 +1,7 @@
 package klog_test
 
 import (
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -52,6 +53,45 @@ func BenchmarkAppend1000(b *testing.B) {
 		}
 	}
 	perRecord(b, benched)
+}
+
+func BenchmarkAppend100(b *testing.B) {
+	log := created(b, nil)
+	var batch klog.Batch
+	for range 100 {
+		batch.AddKeyValue(make([]byte, 12), make([]byte, 100), time.UnixMilli(t0))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := log.AppendBatch(&batch, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perRecord(b, 100)
+}
+
+// From an append until the goroutine that waits for it goes on.
+func BenchmarkWait(b *testing.B) {
+	log := created(b, nil)
+	woken := make(chan int64)
+	go func() {
+		for next := int64(0); ; {
+			end, err := log.Wait(ctx, klog.WaitLogEnd, next)
+			if err != nil {
+				close(woken)
+				return
+			}
+			woken <- end
+			next = end
+		}
+	}()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := log.AppendOne(nil, []byte("v"), time.Time{}); err != nil {
+			b.Fatal(err)
+		}
+		<-woken
+	}
 }
 
 // The same from a slice of records, which are packed on the way.
@@ -125,6 +165,25 @@ func BenchmarkScanCursor(b *testing.B) {
 		}
 	}
 	perRecord(b, records)
+}
+
+func BenchmarkScanBuffers(b *testing.B) {
+	for _, kib := range []uint64{64, 1024} {
+		b.Run(fmt.Sprint(kib, "KiB"), func(b *testing.B) {
+			log, records := filled(b)
+			cursor := must[*klog.Cursor](b)(log.Cursor(0, &klog.ReadOptions{MaxBytes: kib << 10}))
+			defer cursor.Close()
+			for b.Loop() {
+				cursor.SeekTo(0)
+				for range records {
+					if _, err := cursor.Next(ctx); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			perRecord(b, records)
+		})
+	}
 }
 
 func BenchmarkScanRecords(b *testing.B) {

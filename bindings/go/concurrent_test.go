@@ -19,15 +19,23 @@ import (
 
 // The scenarios of many threads (tests/scenarios/README.md): `together` and `close_race`.
 
-// part is what appends and rounds are divided by: KLOG_PART, which is 1 in `make test-long`.
-func part(t testing.TB) int {
-	if text := os.Getenv("KLOG_PART"); text != "" {
+// partOfRounds is what rounds are divided by: KLOG_PART_OF_ROUNDS, which is 1 in `make test-long`.
+func partOfRounds(t testing.TB) int {
+	if text := os.Getenv("KLOG_PART_OF_ROUNDS"); text != "" {
 		return max(1, must[int](t)(strconv.Atoi(text)))
 	}
 	if testing.Short() {
 		return 50
 	}
 	return 10
+}
+
+// partOfAppends is what appends are divided by.
+func partOfAppends() int {
+	if testing.Short() {
+		return 20
+	}
+	return 1
 }
 
 func TestConcurrentScenariosHold(t *testing.T) {
@@ -113,7 +121,7 @@ func (r written) key(keys int) string {
 func (r written) value() string { return fmt.Sprintf("%d.%d", r.w, r.n) }
 
 func together(t *testing.T, log *klog.Log, numbers map[string]int) string {
-	writers, appends := numbers["writers"], numbers["appends"]/part(t)
+	writers, appends := numbers["writers"], numbers["appends"]/partOfAppends()
 	followers, roll, keys, cleans := numbers["followers"], int64(numbers["roll"]), numbers["keys"], numbers["clean"] > 0
 	total := writers * appends
 	var wrong wrongs
@@ -174,8 +182,11 @@ func together(t *testing.T, log *klog.Log, numbers map[string]int) string {
 					last = true
 				default:
 				}
-				if _, err := log.Clean(ctx, &klog.CleanOptions{Roll: true}); err != nil {
-					wrong.add("a pass: %v", err)
+				for _, dry := range []bool{true, false} {
+					if _, err := log.Clean(ctx, &klog.CleanOptions{Roll: true, DryRun: dry}); err != nil {
+						wrong.add("a pass: %v", err)
+						return
+					}
 				}
 			}
 		}()
@@ -252,7 +263,7 @@ func closeRace(t *testing.T, numbers map[string]int) string {
 	var wrong wrongs
 	var acknowledged []acknowledgement
 	end := int64(0)
-	for round := range max(1, numbers["rounds"]/part(t)) {
+	for round := range max(1, numbers["rounds"]/partOfRounds(t)) {
 		race := openRace(t, dir, &wrong)
 		race.find(end, acknowledged)
 		end = must[int64](t)(race.log.EndOffset())

@@ -28,3 +28,18 @@ func Armed(l *Log) int {
 
 // Sent is how many bytes went by sendfile.
 func Sent() uint64 { return sentByKernel.Load() }
+
+// SetLapse lets entries lapse after so many milliseconds, until the function that it gives is called.
+func SetLapse(ms int) (restore func()) {
+	before := lapseMS
+	lapseMS = int64(ms)
+	return func() { lapseMS = before }
+}
+
+// Lapses is how many entries of the manager's waiter came back unanswered.
+func Lapses(l *Log) uint64 {
+	w := &l.manager.waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lapses
+}

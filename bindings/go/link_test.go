@@ -68,7 +68,7 @@ func TestABuildThatCannotWorkSaysWhatToDo(t *testing.T) {
 
 // The go command's other ways to build.
 func TestOtherBuildsWork(t *testing.T) {
-	if part(t) > 1 {
+	if partOfRounds(t) > 1 {
 		t.Skip("in make test-long: each way builds the standard library anew")
 	}
 	here := must[string](t)(filepath.Abs("."))

@@ -115,6 +115,8 @@ type waits struct {
 	done   chan struct{}
 	closed bool
 	lastID uint64
+	// How many entries came back unanswered.
+	lapses uint64
 	byID   map[uint64]*armed
 	// Who waits for the same shares one entry.
 	byWish map[wish]*armed
@@ -137,8 +139,8 @@ type armed struct {
 }
 
 // lapseMS is after how long an entry comes back unanswered. An entry cannot be taken back, so those that nobody waits for
-// any more last until then; the others are armed again.
-const lapseMS = 60_000
+// any more last until then; the others are armed again. Only tests change it.
+var lapseMS int64 = 60_000
 
 // join arms the waiter for a wish, or shares the entry of another one who has it.
 func (w *waits) join(l *Log, what wanted) (*armed, error) {
@@ -162,7 +164,7 @@ func (w *waits) join(l *Log, what wanted) (*armed, error) {
 }
 
 func (w *waits) arm(on *armed) (C.klog_status, error) {
-	with := on.wish.c(lapseMS)
+	with := on.wish.c(C.int64_t(lapseMS))
 	err := cError()
 	status := C.klog_waiter_arm(w.c, C.klog_log{id: C.uint64_t(on.wish.log)}, &with, C.uint64_t(on.id), &err)
 	return status, newError(status, &err)
@@ -243,9 +245,12 @@ func (w *waits) answer(entries []C.klog_ready) {
 			continue
 		}
 		status := entry.status
-		if status == C.KLOG_ERR_TIMED_OUT && on.waiting > 0 {
-			if status, _ = w.arm(on); status == C.KLOG_OK {
-				continue
+		if status == C.KLOG_ERR_TIMED_OUT {
+			w.lapses++
+			if on.waiting > 0 {
+				if status, _ = w.arm(on); status == C.KLOG_OK {
+					continue
+				}
 			}
 		}
 		delete(w.byID, on.id)

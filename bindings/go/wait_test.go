@@ -249,6 +249,26 @@ func TestWaitsForTheSameShareAnEntry(t *testing.T) {
 	}
 }
 
+// An entry that lapses is armed again for those who wait, and forgotten if nobody does.
+func TestEntriesLapse(t *testing.T) {
+	defer klog.SetLapse(1)()
+	log := created(t, nil)
+	ctx, cancel := context.WithCancel(within(t))
+	given, kept := waiting(t, log, ctx, klog.WaitLogEnd, 7), waiting(t, log, within(t), klog.WaitLogEnd, 0)
+	lapses := klog.Lapses(log)
+	reach(t, func() bool { return klog.Lapses(log) > lapses+10 })
+	if n := klog.Armed(log); n != 2 {
+		t.Error(n, "entries")
+	}
+	cancel()
+	<-given
+	reach(t, func() bool { return klog.Armed(log) == 1 })
+	must[int64](t)(log.AppendOne(nil, nil, time.Time{}))
+	if got := <-kept; got.end != 1 || got.err != nil {
+		t.Error(got)
+	}
+}
+
 func TestFollowingGivesRecordsAsTheyCome(t *testing.T) {
 	log := created(t, nil)
 	cursor := must[*klog.Cursor](t)(log.Cursor(0, &klog.ReadOptions{Follow: true}))
