@@ -30,12 +30,15 @@ func partOfRounds(t testing.TB) int {
 	return 10
 }
 
-// partOfAppends is what appends are divided by.
-func partOfAppends() int {
-	if testing.Short() {
+// partOfAppends is what appends are divided by; all are made where all rounds are.
+func partOfAppends(t testing.TB) int {
+	switch {
+	case partOfRounds(t) == 1:
+		return 1
+	case testing.Short():
 		return 20
 	}
-	return 1
+	return 4
 }
 
 func TestConcurrentScenariosHold(t *testing.T) {
@@ -121,7 +124,7 @@ func (r written) key(keys int) string {
 func (r written) value() string { return fmt.Sprintf("%d.%d", r.w, r.n) }
 
 func together(t *testing.T, log *klog.Log, numbers map[string]int) string {
-	writers, appends := numbers["writers"], numbers["appends"]/partOfAppends()
+	writers, appends := numbers["writers"], numbers["appends"]/partOfAppends(t)
 	followers, roll, keys, cleans := numbers["followers"], int64(numbers["roll"]), numbers["keys"], numbers["clean"] > 0
 	total := writers * appends
 	var wrong wrongs

@@ -52,7 +52,15 @@ func build(dir string, env []string, args ...string) (string, error) {
 	return string(said), err
 }
 
+// oncePerRun leaves a test out where the same code is run again in another way, which builds of other programs do not know.
+func oncePerRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with -short")
+	}
+}
+
 func TestABuildThatCannotWorkSaysWhatToDo(t *testing.T) {
+	oncePerRun(t)
 	dir := copied(t)
 	if said, err := build(dir, nil, "build", "."); err == nil || !strings.Contains(said, "run `make go-lib`") {
 		t.Errorf("without the library: %v\n%s", err, said)
@@ -118,6 +126,7 @@ int main(void) { puts(klog_go_version()); return 0; }
 
 // With -tags klog_dynamic the library is the one that pkg-config knows.
 func TestTheSharedLibraryIsFoundByPkgConfig(t *testing.T) {
+	oncePerRun(t)
 	shared := os.Getenv("KLOG_SHARED")
 	if shared == "" {
 		t.Skip("KLOG_SHARED names no shared library")
