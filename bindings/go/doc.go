@@ -39,5 +39,6 @@
 // # Linking
 //
 // `make go-lib`, at the root of klog's repository, builds the library and puts it where this package looks for it; then
-// the go command needs no flags. With -tags klog_dynamic the library is the installed one that pkg-config knows as klog.
+// the go command needs no flags. With -tags klog_dynamic the library is the installed one that pkg-config knows as klog; with
+// -tags musl the one in lib/GOOS_GOARCH_musl, for systems with musl.
 package klog

@@ -7,8 +7,8 @@ import (
 	"context"
 	"io"
 	"iter"
-	"net"
 	"os"
+	"reflect"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -189,21 +189,30 @@ func (f *Fetch) WriteTo(w io.Writer) (int64, error) {
 	return int64(sent + n), err
 }
 
-// kernelWriter is w if the system can write to it by itself.
+// kernelWriter is w if the system can write to it by itself. Types of net are told by their names: to import it would put all
+// of it into programs that have no network. A type that only embeds one may do more in its Write, and is not meant.
 func kernelWriter(w io.Writer) syscall.RawConn {
-	var conn syscall.Conn
-	switch w := w.(type) {
-	case *net.TCPConn:
-		conn = w
-	case *net.UnixConn:
-		conn = w
-	case *os.File:
-		conn = w
-	default:
+	_, isFile := w.(*os.File)
+	conn, can := w.(syscall.Conn)
+	if !can {
 		return nil
+	}
+	if !isFile {
+		of := reflect.TypeOf(w)
+		if of.Kind() != reflect.Pointer || of.Elem().PkgPath() != "net" || of.Elem().Name() != "TCPConn" && of.Elem().Name() != "UnixConn" {
+			return nil
+		}
 	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
+		return nil
+	}
+	isStream := isFile
+	raw.Control(func(fd uintptr) {
+		kind, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TYPE)
+		isStream = isStream || err == nil && kind == syscall.SOCK_STREAM
+	})
+	if !isStream {
 		return nil
 	}
 	return raw

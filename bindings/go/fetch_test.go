@@ -167,6 +167,21 @@ func TestAFetchWritesToAllKindsOfWriters(t *testing.T) {
 			t.Errorf("%s: %d bytes by sendfile", network, sent)
 		}
 	}
+	// A packet is one Write's.
+	small := must[*klog.Fetch](t)(log.Fetch(ctx, 0, &klog.ReadOptions{MaxBytes: 5000}))
+	defer small.Close()
+	address := &net.UnixAddr{Name: filepath.Join(t.TempDir(), "packets"), Net: "unixgram"}
+	packets := must[*net.UnixConn](t)(net.ListenUnixgram("unixgram", address))
+	defer packets.Close()
+	sender := must[*net.UnixConn](t)(net.DialUnix("unixgram", nil, address))
+	defer sender.Close()
+	if n, err := small.WriteTo(sender); int(n) != small.Len() || err != nil {
+		t.Error(n, err)
+	}
+	packet := make([]byte, 1<<16)
+	if n, err := packets.Read(packet); n != small.Len() || err != nil {
+		t.Error(n, err)
+	}
 	path := filepath.Join(t.TempDir(), "file")
 	for _, mode := range []int{os.O_TRUNC, os.O_APPEND} {
 		file := must[*os.File](t)(os.OpenFile(path, os.O_CREATE|os.O_WRONLY|mode, 0o644))

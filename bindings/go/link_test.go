@@ -65,6 +65,9 @@ func TestABuildThatCannotWorkSaysWhatToDo(t *testing.T) {
 	if said, err := build(dir, nil, "build", "."); err == nil || !strings.Contains(said, "run `make go-lib`") {
 		t.Errorf("without the library: %v\n%s", err, said)
 	}
+	if said, err := build(dir, nil, "build", "-tags", "musl", "."); err == nil || !strings.Contains(said, "this one has glibc") {
+		t.Errorf("for another C library: %v\n%s", err, said)
+	}
 	said, err := build(dir, []string{"CGO_ENABLED=0"}, "build", ".")
 	if err == nil || !strings.Contains(said, "klog_needs_cgo__set_CGO_ENABLED_1_and_CC") {
 		t.Errorf("without cgo: %v\n%s", err, said)
@@ -106,6 +109,12 @@ int main(void) { puts(klog_go_version()); return 0; }
 	}
 	if said, err := build(dir, nil, "run", "-trimpath", "."); err != nil || strings.TrimSpace(said) != klog.LibraryVersion() {
 		t.Errorf("-trimpath: %v\n%s", err, said)
+	}
+	static := filepath.Join(dir, "static")
+	if said, err := build(dir, nil, "build", "-ldflags", `-extldflags "-static"`, "-o", static, "."); err != nil {
+		t.Errorf("static: %v\n%s", err, said)
+	} else if said, err := exec.Command(static).CombinedOutput(); err != nil || strings.TrimSpace(string(said)) != klog.LibraryVersion() {
+		t.Errorf("static: %v\n%s", err, said)
 	}
 	if said, err := build(dir, nil, "build", "-buildmode=c-shared", "-o", "c/user.so", "."); err != nil {
 		t.Fatalf("c-shared: %v\n%s", err, said)
