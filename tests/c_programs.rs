@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use native::{
-    Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir, run, run_watched,
-    scratch,
+    CONCURRENT, Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir,
+    part_of_rounds, play, run, run_watched, run_watched_with, scenarios, scratch,
 };
 
 fn compile(scratch: &Path, source: &str, name: &str, linking: Linking, extra: &[&str]) -> PathBuf {
@@ -127,6 +127,8 @@ fn header_library_and_version_script_have_the_same_functions() {
     );
 }
 
+/// Among it hc44 (c): what was lent is touched and freed after the close of the manager, handles are closed twice, null, stale
+/// and of another type; and (d): a forked child.
 #[test]
 fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
     for linking in [Linking::Shared, Linking::Static] {
@@ -217,18 +219,50 @@ fn scenarios_get_the_answers_that_kafka_gave() {
     let scratch = scratch();
     let source = "tests/c/scenarios.c";
     let program = compile(scratch.path(), source, "scenarios", Linking::Shared, &[]);
-    let mut scenarios: Vec<PathBuf> = std::fs::read_dir(format!("{ROOT}/tests/scenarios"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "scn"))
-        .collect();
-    scenarios.sort();
-    assert!(scenarios.len() >= 5, "{scenarios:?}");
-    for scenario in scenarios {
-        let name = scenario.file_stem().unwrap().to_string_lossy().into_owned();
-        let dir = data_dir(scratch.path(), &name);
-        let told = run(Command::new(&program).arg(&scenario).arg(dir));
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
-        assert!(told.ends_with(" steps, 0 wrong\n"), "{name}: {told}");
+    for scenario in scenarios() {
+        play(&program, scratch.path(), &scenario, &[]);
+    }
+}
+
+fn concurrent(scratch: &Path, linking: Linking, extra: &[&str]) -> PathBuf {
+    let extra = [&["-pthread"], extra].concat();
+    compile(scratch, "tests/c/concurrent.c", "many", linking, &extra)
+}
+
+#[test]
+fn many_threads_write_follow_clean_and_race_with_a_close() {
+    let scratch = scratch();
+    let program = concurrent(scratch.path(), Linking::Shared, &[]);
+    let parts = ["1", &part_of_rounds()];
+    play(&program, scratch.path(), Path::new(CONCURRENT), &parts);
+}
+
+/// More threads than cores by far: each call of each ends, with what it was asked for or with CLOSED.
+#[test]
+fn hc44_c_calls_of_64_threads_during_a_close_end() {
+    let scratch = scratch();
+    let program = concurrent(scratch.path(), Linking::Shared, &[]);
+    let scenario = scratch.path().join("64.scn");
+    std::fs::write(&scenario, "topic a\nclose_race threads=64 rounds=10 > ok\n").unwrap();
+    play(&program, scratch.path(), &scenario, &[]);
+}
+
+#[test]
+fn many_threads_are_clean_under_the_sanitizers_and_valgrind() {
+    let scratch = scratch();
+    if !skip::is_skipped("sanitizers") {
+        let program = concurrent(scratch.path(), Linking::Static, &SANITIZERS);
+        play(
+            &program,
+            scratch.path(),
+            Path::new(CONCURRENT),
+            &["10", "50"],
+        );
+    }
+    if !skip::is_skipped("valgrind") {
+        let program = concurrent(scratch.path(), Linking::Shared, &[]);
+        let data = data_dir(scratch.path(), "valgrind");
+        let arguments = [Path::new(CONCURRENT), &data, "100".as_ref(), "200".as_ref()];
+        run_watched_with(&["--fair-sched=yes"], &program, &arguments);
     }
 }

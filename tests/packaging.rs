@@ -131,7 +131,14 @@ fn the_libraries_have_their_names_their_symbols_and_nothing_else() {
     assert!(sections(&debug).contains(".debug_line"));
     assert!(!sections(&shared).contains(".debug_line"));
     assert!(sections(&shared).contains(".gnu_debuglink"));
-    for name in ["klog.h", "klog_pack.h", "klog.hpp", "klog_base.hpp"] {
+    for name in [
+        "klog.h",
+        "klog_pack.h",
+        "klog.hpp",
+        "klog_base.hpp",
+        "klog_data.hpp",
+        "klog_log.hpp",
+    ] {
         assert!(installed.path("include").join(name).exists(), "{name}");
     }
     assert!(printed(Command::new(installed.path("bin/klog")).arg("--version")).contains(version));
