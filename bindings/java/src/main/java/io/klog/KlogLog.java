@@ -110,18 +110,13 @@ public final class KlogLog implements AutoCloseable {
         try {
             int length = batches.remaining();
             long in = AppendOptions.in(frame, options);
-            long address;
+            long out = frame.out(Layout.APPEND_RESULT_SIZE);
             if (batches.isDirect()) {
-                address = Library.calls().address(batches) + batches.position();
-            } else {
-                DirectBuffer copy = frame.bulk(length);
-                copy.bytes.duplicate().put(batches.duplicate());
-                address = copy.address;
+                return appended(Library.calls().appendFrom(id, batches, in, out, frame.error()), frame);
             }
-            int status = Library.calls().appendBatches(
-                    id, address, length, in, frame.out(Layout.APPEND_RESULT_SIZE), frame.error());
-            Reachability.fence(batches);
-            return appended(status, frame);
+            DirectBuffer copy = frame.bulk(length);
+            copy.bytes.duplicate().put(batches.duplicate());
+            return appended(Library.calls().appendBatches(id, copy.address, length, in, out, frame.error()), frame);
         } finally {
             frame.give();
         }
@@ -205,11 +200,10 @@ public final class KlogLog implements AutoCloseable {
             int room = to.remaining();
             boolean direct = to.isDirect();
             DirectBuffer own = direct ? null : frame.bulk(room);
-            long address = direct ? Library.calls().address(to) + to.position() : own.address;
             long in = ReadOptions.in(frame, options);
-            int status = Library.calls().read(
-                    id, offset, in, address, room, frame.out(Layout.READ_RESULT_SIZE), frame.error());
-            Reachability.fence(to);
+            long out = frame.out(Layout.READ_RESULT_SIZE);
+            int status = direct ? Library.calls().readInto(id, offset, in, to, out, frame.error())
+                    : Library.calls().read(id, offset, in, own.address, room, out, frame.error());
             if (status == Status.BUFFER_TOO_SMALL.code()) {
                 throw Failure.tooSmall(frame.outLong(Layout.READ_RESULT_BYTES_NEEDED));
             }
@@ -290,7 +284,7 @@ public final class KlogLog implements AutoCloseable {
     public LogInfo info() {
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().logInfo(id, frame.out(Layout.LOG_INFO_SIZE), frame.error()));
+            frame.check(Library.calls().logGetInfo(id, frame.out(Layout.LOG_INFO_SIZE), frame.error()));
             return new LogInfo(frame);
         } finally {
             frame.give();
@@ -439,7 +433,7 @@ public final class KlogLog implements AutoCloseable {
     public CleanProgress cleanProgress() {
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().cleanProgress(id, frame.out(Layout.CLEAN_PROGRESS_SIZE), frame.error()));
+            frame.check(Library.calls().cleanGetProgress(id, frame.out(Layout.CLEAN_PROGRESS_SIZE), frame.error()));
             return new CleanProgress(frame);
         } finally {
             frame.give();

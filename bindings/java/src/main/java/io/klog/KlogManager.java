@@ -228,7 +228,7 @@ public final class KlogManager implements AutoCloseable {
     public ManagerInfo info() {
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().managerInfo(id, frame.out(Layout.MANAGER_INFO_SIZE), frame.error()));
+            frame.check(Library.calls().managerGetInfo(id, frame.out(Layout.MANAGER_INFO_SIZE), frame.error()));
             return new ManagerInfo(frame);
         } finally {
             frame.give();
