@@ -1,6 +1,7 @@
 package io.klog;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
@@ -18,7 +19,12 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     private static final int FIRST_BYTES = 16 << 10;
     private static final int FULL_BYTES = 256 << 10;
 
+    private final Waits waits;
+    private final long log;
     private final long id;
+    /** What {@link #next(Duration)} waits for. */
+    private final OffsetKind endKind;
+    private volatile Wait waiting;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final AtomicBoolean busy = new AtomicBoolean();
     private final RecordView view = new RecordView();
@@ -28,8 +34,11 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     private int end;
     private long position;
 
-    Cursor(long id, long offset) {
+    Cursor(Waits waits, long log, long id, OffsetKind endKind, long offset) {
+        this.waits = waits;
+        this.log = log;
         this.id = id;
+        this.endKind = endKind;
         this.position = offset;
         lend(DirectBuffer.allocate(FIRST_BYTES));
     }
@@ -61,6 +70,37 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
             if (!fill()) {
                 return null;
             }
+        }
+    }
+
+    /**
+     * The next record; at the end of the log waits for one. The handle that this cursor was opened with has to be open still.
+     *
+     * @param wait how long; null is no limit
+     * @return as {@link #next()}; null if the time passed
+     * @throws InterruptedException if the thread was interrupted while it waited; the cursor keeps its place
+     */
+    public RecordView next(Duration wait) throws InterruptedException {
+        RecordView ready = next();
+        Deadline deadline = ready == null ? Deadline.in(wait) : null;
+        while (ready == null) {
+            if (!await(new Wait(log, endKind, position, 0, deadline))) {
+                return null;
+            }
+            ready = next();
+        }
+        return ready;
+    }
+
+    private boolean await(Wait wait) throws InterruptedException {
+        waiting = wait;
+        try {
+            if (closed.get()) {
+                throw Failure.of(Status.CLOSED.code());
+            }
+            return waits.await(wait);
+        } finally {
+            waiting = null;
         }
     }
 
@@ -175,11 +215,15 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
         };
     }
 
-    /** Ends the cursor. Views that it gave lose their meaning. */
+    /** Ends the cursor, and a wait for its next record. Views that it gave lose their meaning. */
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
             Library.calls().cursorClose(id);
+            Wait wait = waiting;
+            if (wait != null) {
+                wait.end(Status.CLOSED.code(), -1);
+            }
         }
     }
 }

@@ -1,9 +1,12 @@
 package io.klog;
 
+import io.klog.errors.KlogTimeoutException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -27,30 +30,6 @@ public final class KlogLog implements AutoCloseable {
         this.manager = manager;
         this.topicPartition = topicPartition;
         this.id = id;
-    }
-
-    /** A call that gives nothing but its status. */
-    private interface Call {
-        int with(Backend calls, Frame frame);
-    }
-
-    private static void run(Call call) {
-        Frame frame = Frame.take();
-        try {
-            frame.check(call.with(Library.calls(), frame));
-        } finally {
-            frame.give();
-        }
-    }
-
-    private static long number(Call call) {
-        Frame frame = Frame.take();
-        try {
-            frame.check(call.with(Library.calls(), frame));
-            return frame.numberValue();
-        } finally {
-            frame.give();
-        }
     }
 
     long id() {
@@ -234,6 +213,57 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Fetches, and waits for something to fetch: for {@link ReadOptions#minBytes}, a record at least. When the time is up it
+     * gives what there is, which may be nothing.
+     *
+     * @param offset where to begin
+     * @param to what it has room for
+     * @param options how; null for all defaults
+     * @param wait how long; null is no limit
+     * @return what was given
+     * @throws InterruptedException if the thread was interrupted while it waited; nothing was read
+     */
+    public ReadResult read(long offset, ByteBuffer to, ReadOptions options, Duration wait) throws InterruptedException {
+        ReadOptions o = options == null ? ReadOptions.DEFAULT : options;
+        manager.waits.await(new Wait(id, o.end(), offset, o.minBytes(), Deadline.in(wait)));
+        return read(offset, to, options);
+    }
+
+    /**
+     * Waits until an end of the log lies above an offset: the record at the offset is there then. A thread that waits costs
+     * nothing but itself, and a virtual one not even a thread.
+     *
+     * @param kind which end
+     * @param offset also one that the log need not have yet
+     * @param timeout how long; null is no limit
+     * @return where the end is then; it may have moved on
+     * @throws io.klog.errors.KlogTimeoutException if it did not come
+     * @throws io.klog.errors.OffsetOutOfRangeException if the log is cut below the offset
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public long await(OffsetKind kind, long offset, Duration timeout) throws InterruptedException {
+        Wait wait = new Wait(id, kind, offset, 0, Deadline.in(timeout));
+        if (!manager.waits.await(wait)) {
+            throw (KlogTimeoutException) Failure.of(Status.TIMED_OUT.code());
+        }
+        return wait.reached();
+    }
+
+    /**
+     * Tells when an end of the log lies above an offset. What follows in the same thread holds up all others who wait: it has
+     * to be short and may not wait; the future's Async methods are for the rest.
+     *
+     * @param kind which end
+     * @param offset also one that the log need not have yet
+     * @return completed with where the end is then, or with what {@link #await} would throw; may be cancelled
+     */
+    public CompletableFuture<Long> whenReached(OffsetKind kind, long offset) {
+        Wait wait = new Wait(id, kind, offset, 0, Deadline.in(null));
+        manager.waits.tell(wait);
+        return wait.future;
+    }
+
+    /**
      * Reads records from an offset on.
      *
      * @param offset where to begin; whether it can be read shows at the first record
@@ -255,7 +285,8 @@ public final class KlogLog implements AutoCloseable {
         try {
             long in = ReadOptions.in(frame, options);
             frame.check(Library.calls().cursorOpen(id, offset, in, frame.number(), frame.error()));
-            return new Cursor(frame.numberValue(), offset);
+            OffsetKind end = (options == null ? ReadOptions.DEFAULT : options).end();
+            return new Cursor(manager.waits, id, frame.numberValue(), end, offset);
         } finally {
             frame.give();
         }
@@ -332,7 +363,7 @@ public final class KlogLog implements AutoCloseable {
      * @param startOffset where it begins
      */
     public void assignEpoch(int epoch, long startOffset) {
-        run((calls, frame) -> calls.epochAssign(id, epoch, startOffset, frame.error()));
+        Call.run((calls, frame) -> calls.epochAssign(id, epoch, startOffset, frame.error()));
     }
 
     /**
@@ -342,7 +373,7 @@ public final class KlogLog implements AutoCloseable {
      * @return what it is now: the nearest that it can be
      */
     public long setHighWatermark(long offset) {
-        return number((calls, frame) -> calls.highWatermarkSet(id, offset, frame.number(), frame.error()));
+        return Call.number((calls, frame) -> calls.highWatermarkSet(id, offset, frame.number(), frame.error()));
     }
 
     /** Makes all of the log durable. A failure takes the log's directory offline. */
@@ -356,7 +387,7 @@ public final class KlogLog implements AutoCloseable {
      * @param uptoOffset what lies below; -1 is all
      */
     public void flush(long uptoOffset) {
-        run((calls, frame) -> calls.flush(id, uptoOffset, 0, frame.error()));
+        Call.run((calls, frame) -> calls.flush(id, uptoOffset, 0, frame.error()));
     }
 
     /**
@@ -365,7 +396,7 @@ public final class KlogLog implements AutoCloseable {
      * @return its base offset
      */
     public long roll() {
-        return number((calls, frame) -> calls.roll(id, frame.number(), frame.error()));
+        return Call.number((calls, frame) -> calls.roll(id, frame.number(), frame.error()));
     }
 
     /**
@@ -375,7 +406,7 @@ public final class KlogLog implements AutoCloseable {
      * @return whether anything was cut
      */
     public boolean truncateTo(long offset) {
-        return number((calls, frame) -> calls.truncateTo(id, offset, frame.number(), frame.error())) != 0;
+        return Call.number((calls, frame) -> calls.truncateTo(id, offset, frame.number(), frame.error())) != 0;
     }
 
     /**
@@ -384,7 +415,7 @@ public final class KlogLog implements AutoCloseable {
      * @param newOffset where the log goes on
      */
     public void truncateFully(long newOffset) {
-        run((calls, frame) -> calls.truncateFully(id, newOffset, -1, frame.error()));
+        Call.run((calls, frame) -> calls.truncateFully(id, newOffset, -1, frame.error()));
     }
 
     /**
@@ -394,7 +425,7 @@ public final class KlogLog implements AutoCloseable {
      * @return where the log starts now
      */
     public long deleteRecords(long beforeOffset) {
-        return number((calls, frame) -> calls.deleteRecords(id, beforeOffset, frame.number(), frame.error()));
+        return Call.number((calls, frame) -> calls.deleteRecords(id, beforeOffset, frame.number(), frame.error()));
     }
 
     /**
@@ -442,12 +473,12 @@ public final class KlogLog implements AutoCloseable {
 
     /** Lets no pass of the cleaner run on this log until {@link #resumeCleaning()}; one that runs is ended. Pauses count. */
     public void pauseCleaning() {
-        run((calls, frame) -> calls.cleanPause(id, frame.error()));
+        Call.run((calls, frame) -> calls.cleanPause(id, frame.error()));
     }
 
     /** Takes back one {@link #pauseCleaning()}. */
     public void resumeCleaning() {
-        run((calls, frame) -> calls.cleanResume(id, frame.error()));
+        Call.run((calls, frame) -> calls.cleanResume(id, frame.error()));
     }
 
     /**
@@ -478,12 +509,12 @@ public final class KlogLog implements AutoCloseable {
      * @param cancel ends it as the timeout does; null for none
      */
     public void moveTo(int dir, long timeoutMs, CancelToken cancel) {
-        run((calls, frame) -> calls.logMove(id, dir, timeoutMs, CancelToken.id(cancel), frame.error()));
+        Call.run((calls, frame) -> calls.logMove(id, dir, timeoutMs, CancelToken.id(cancel), frame.error()));
     }
 
     /** Deletes the log: it is gone for every call when this returns. Its files are removed later. */
     public void delete() {
-        run((calls, frame) -> calls.logDelete(id, 0, frame.error()));
+        Call.run((calls, frame) -> calls.logDelete(id, 0, frame.error()));
     }
 
     /**
@@ -494,7 +525,7 @@ public final class KlogLog implements AutoCloseable {
     public void configure(KlogConfig overrides) {
         long config = overrides.open();
         try {
-            run((calls, frame) -> calls.logSetConfig(id, config, frame.error()));
+            Call.run((calls, frame) -> calls.logSetConfig(id, config, frame.error()));
         } finally {
             KlogConfig.close(config);
         }

@@ -14,22 +14,11 @@ public final class KlogManager implements AutoCloseable {
     private final long id;
     private final AtomicBoolean closed = new AtomicBoolean();
 
+    final Waits waits;
+
     private KlogManager(long id) {
         this.id = id;
-    }
-
-    /** A call that gives nothing but its status. */
-    private interface Call {
-        int with(Backend calls, Frame frame);
-    }
-
-    private static void run(Call call) {
-        Frame frame = Frame.take();
-        try {
-            frame.check(call.with(Library.calls(), frame));
-        } finally {
-            frame.give();
-        }
+        waits = new Waits(id);
     }
 
     /**
@@ -241,7 +230,7 @@ public final class KlogManager implements AutoCloseable {
     }
 
     void refresh(KlogLog only) {
-        run((calls, frame) -> calls.managerRefresh(id, only == null ? 0 : only.id(), frame.error()));
+        Call.run((calls, frame) -> calls.managerRefresh(id, only == null ? 0 : only.id(), frame.error()));
     }
 
     /**
@@ -284,7 +273,7 @@ public final class KlogManager implements AutoCloseable {
 
     /** Makes every log durable. */
     public void flushAll() {
-        run((calls, frame) -> calls.flushAll(id, 0, frame.error()));
+        Call.run((calls, frame) -> calls.flushAll(id, 0, frame.error()));
     }
 
     /**
@@ -295,7 +284,7 @@ public final class KlogManager implements AutoCloseable {
     public void checkpoint(EnumSet<CheckpointType> which) {
         int bits = (which.contains(CheckpointType.RECOVERY_POINT) ? Layout.CHECKPOINT_RECOVERY_POINT : 0)
                 | (which.contains(CheckpointType.LOG_START) ? Layout.CHECKPOINT_LOG_START : 0);
-        run((calls, frame) -> calls.checkpoint(id, bits, frame.error()));
+        Call.run((calls, frame) -> calls.checkpoint(id, bits, frame.error()));
     }
 
     /**
@@ -392,7 +381,7 @@ public final class KlogManager implements AutoCloseable {
     public void configure(KlogConfig changes) {
         long config = changes.open();
         try {
-            run((calls, frame) -> calls.managerSetConfig(id, config, frame.error()));
+            Call.run((calls, frame) -> calls.managerSetConfig(id, config, frame.error()));
         } finally {
             KlogConfig.close(config);
         }
@@ -404,7 +393,7 @@ public final class KlogManager implements AutoCloseable {
      * @param topicPartition which
      */
     public void retry(TopicPartition topicPartition) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long topic = frame.put(topicPartition.topic());
             return calls.logRetry(id, topic, frame.length(), topicPartition.partition(), frame.error());
         });
@@ -417,7 +406,7 @@ public final class KlogManager implements AutoCloseable {
      * @param dropDir the number of the directory whose copy goes
      */
     public void resolve(TopicPartition topicPartition, int dropDir) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long topic = frame.put(topicPartition.topic());
             return calls.managerResolve(id, topic, frame.length(), topicPartition.partition(), dropDir, frame.error());
         });
@@ -429,7 +418,7 @@ public final class KlogManager implements AutoCloseable {
      * @param topicPartition which
      */
     public void promote(TopicPartition topicPartition) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long topic = frame.put(topicPartition.topic());
             return calls.logPromote(id, topic, frame.length(), topicPartition.partition(), frame.error());
         });
@@ -443,7 +432,7 @@ public final class KlogManager implements AutoCloseable {
      * @param nodeId the broker
      */
     public void createMeta(int dir, String clusterId, int nodeId) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long cluster = frame.put(clusterId);
             return calls.metaCreate(id, dir, cluster, frame.length(), nodeId, 0, frame.error());
         });
@@ -451,7 +440,7 @@ public final class KlogManager implements AutoCloseable {
 
     /**
      * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that run
-     * are waited for. The second time it does nothing.
+     * are waited for; who waits for a log is told that it is closed. The second time it does nothing.
      */
     @Override
     public void close() {
@@ -465,7 +454,7 @@ public final class KlogManager implements AutoCloseable {
 
     private void close(int flags) {
         if (closed.compareAndSet(false, true)) {
-            run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
+            Call.run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
         }
     }
 }
