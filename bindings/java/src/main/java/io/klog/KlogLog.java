@@ -142,6 +142,17 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Opens an appender, which gathers small appends.
+     *
+     * @param options how it works; null for all defaults
+     * @return for the caller to close
+     */
+    public Appender appender(AppenderOptions options) {
+        return manager.keep(new Appender(manager, Call.number((calls, frame) ->
+                calls.appenderOpen(id, AppenderOptions.in(frame, options), frame.number(), frame.error()))));
+    }
+
+    /**
      * Ends the transaction of a producer, as its coordinator does.
      *
      * @param producerId the producer

@@ -4,6 +4,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -14,6 +16,8 @@ public final class KlogManager implements AutoCloseable {
     private final long id;
     private final AtomicBoolean closed = new AtomicBoolean();
 
+    /** Those that are open: a close appends what they hold. */
+    private final Set<Appender> appenders = ConcurrentHashMap.newKeySet();
     final Waits waits;
 
     private KlogManager(long id) {
@@ -136,6 +140,27 @@ public final class KlogManager implements AutoCloseable {
             frame.give();
             KlogConfig.close(config);
         }
+    }
+
+    /** Notes an appender, to be closed before this is. */
+    Appender keep(Appender appender) {
+        appenders.add(appender);
+        return appender;
+    }
+
+    void forget(Appender appender) {
+        appenders.remove(appender);
+    }
+
+    /**
+     * Appends to many logs in one call, in order. One that fails does not keep the others from being appended.
+     *
+     * @param items each a batch of its own, as {@link KlogLog#append(RecordBatchBuilder, AppendOptions)} would append it
+     * @param options how, for all of them; null for all defaults
+     * @return what became of each
+     */
+    public List<AppendOutcome> appendAll(List<AppendItem> items, AppendOptions options) {
+        return PackedItems.append(id, items, options);
     }
 
     private String text(TextOf call) {
@@ -439,22 +464,39 @@ public final class KlogManager implements AutoCloseable {
     }
 
     /**
-     * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that run
-     * are waited for; who waits for a log is told that it is closed. The second time it does nothing.
+     * Appends what appenders hold, closes every log in order, writes checkpoints and clean-shutdown files, and gives the
+     * directories back. Calls that run are waited for; who waits for a log is told that it is closed. If something could not be
+     * stored it throws; this is closed then too. The second time it does nothing.
      */
     @Override
     public void close() {
-        close(0);
-    }
-
-    /** Closes without writing anything, as a crash would: the next opening recovers. */
-    public void abandon() {
-        close(Layout.CLOSE_ABANDON);
-    }
-
-    private void close(int flags) {
         if (closed.compareAndSet(false, true)) {
-            Call.run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
+            KlogException failure = null;
+            for (Appender appender : appenders) {
+                try {
+                    appender.close();
+                } catch (KlogException refused) {
+                    failure = failure == null ? refused : failure;
+                }
+            }
+            end(0);
+            if (failure != null) {
+                throw failure;
+            }
         }
+    }
+
+    /** Closes without writing anything, as a crash would: the next opening recovers. What appenders hold is dropped. */
+    public void abandon() {
+        if (closed.compareAndSet(false, true)) {
+            for (Appender appender : appenders) {
+                appender.discard();
+            }
+            end(Layout.CLOSE_ABANDON);
+        }
+    }
+
+    private void end(int flags) {
+        Call.run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
     }
 }
