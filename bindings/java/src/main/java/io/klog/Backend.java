@@ -27,4 +27,10 @@ interface Backend extends Functions {
 
     /** As {@link #appendBatches}, from a direct buffer of the caller's, which is held as that of {@link #readInto}. */
     int appendFrom(long log, ByteBuffer direct, long opts, long out, long err);
+
+    /** Whether {@link #pin} can be called. */
+    boolean pins();
+
+    /** Lends memory of the library to the thread that asks, and to no other. */
+    Pinned pin(long address, long length);
 }

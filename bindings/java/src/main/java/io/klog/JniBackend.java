@@ -43,4 +43,15 @@ final class JniBackend extends JniFunctions {
         Reachability.fence(direct);
         return status;
     }
+
+    @Override
+    public boolean pins() {
+        return false;
+    }
+
+    /** A direct buffer cannot be taken back: who looked at it too late would end the process. */
+    @Override
+    public Pinned pin(long address, long length) {
+        throw new UnsupportedOperationException();
+    }
 }

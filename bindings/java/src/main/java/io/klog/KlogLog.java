@@ -241,6 +241,20 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Holds stored record batches of one segment without a copy, from the one that holds the offset on, up to
+     * {@link ReadOptions#maxBytes} or the segment's end: what {@link #read(long, ByteBuffer, ReadOptions)} would give. Needs
+     * Java 22 or later.
+     *
+     * @param offset where to begin
+     * @param options how; null for all defaults
+     * @return for the same thread to close
+     * @throws UnsupportedOperationException over JNI
+     */
+    public View view(long offset, ReadOptions options) {
+        return View.open(id, offset, options);
+    }
+
+    /**
      * Waits until an end of the log lies above an offset: the record at the offset is there then. A thread that waits costs
      * nothing but itself, and a virtual one not even a thread.
      *

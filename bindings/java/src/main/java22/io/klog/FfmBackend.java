@@ -83,6 +83,16 @@ final class FfmBackend extends FfmFunctions {
         }
     }
 
+    @Override
+    public boolean pins() {
+        return true;
+    }
+
+    @Override
+    public Pinned pin(long address, long length) {
+        return new ArenaPinned(address, length);
+    }
+
     /** Those that take memory of the caller's as a segment, which keeps its arena open during the call. */
     private static final class OfSegments {
         static final MethodHandle READ = bind("klog_read", "IJJJAJJJ");
