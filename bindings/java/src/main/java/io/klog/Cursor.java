@@ -21,11 +21,10 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
 
     private final Waits waits;
     private final long log;
-    private final long id;
+    private final Handle handle;
     /** What {@link #next(Duration)} waits for. */
     private final OffsetKind endKind;
     private volatile Wait waiting;
-    private final AtomicBoolean closed = new AtomicBoolean();
     private final AtomicBoolean busy = new AtomicBoolean();
     private final RecordView view = new RecordView();
     private DirectBuffer memory;
@@ -34,13 +33,17 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     private int end;
     private long position;
 
-    Cursor(Waits waits, long log, long id, OffsetKind endKind, long offset) {
+    Cursor(Handle.Children siblings, Waits waits, long log, long id, OffsetKind endKind, long offset) {
         this.waits = waits;
         this.log = log;
-        this.id = id;
+        handle = new Handle(this, id, siblings, cursor -> Library.calls().cursorClose(cursor));
         this.endKind = endKind;
         this.position = offset;
         lend(DirectBuffer.allocate(FIRST_BYTES));
+    }
+
+    long id() {
+        return handle.id;
     }
 
     private void lend(DirectBuffer buffer) {
@@ -54,7 +57,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
      * @return always the same view; null at the end of the log as it is now
      */
     public RecordView next() {
-        if (closed.get()) {
+        if (handle.isClosed()) {
             throw Failure.of(Status.CLOSED.code());
         }
         for (;;) {
@@ -95,7 +98,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     private boolean await(Wait wait) throws InterruptedException {
         waiting = wait;
         try {
-            if (closed.get()) {
+            if (handle.isClosed()) {
                 throw Failure.of(Status.CLOSED.code());
             }
             return waits.await(wait);
@@ -119,7 +122,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
                     spoil(memory.bytes);
                 }
                 long out = frame.out(Layout.READ_RESULT_SIZE);
-                int status = Library.calls().cursorNextPacked(id, memory.address, memory.capacity(), out, frame.error());
+                int status = Library.calls().cursorNextPacked(handle.id, memory.address, memory.capacity(), out, frame.error());
                 Reachability.fence(memory.bytes);
                 if (status == 0 && frame.outInt(Layout.READ_RESULT_RECORDS) > 0) {
                     end = (int) frame.outLong(Layout.READ_RESULT_BYTES);
@@ -166,7 +169,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
         enter();
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().cursorSeek(id, offset, frame.error()));
+            frame.check(Library.calls().cursorSeek(handle.id, offset, frame.error()));
             at = 0;
             end = 0;
             position = offset;
@@ -218,8 +221,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     /** Ends the cursor, and a wait for its next record. Views that it gave lose their meaning. */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
-            Library.calls().cursorClose(id);
+        if (handle.close()) {
             Wait wait = waiting;
             if (wait != null) {
                 wait.end(Status.CLOSED.code(), -1);

@@ -40,6 +40,16 @@ public final class Klog {
         return codecs;
     }
 
+    /**
+     * How many managers, logs, cursors, views, tokens and event streams the garbage collector found without a close. The first
+     * one is logged; with {@code -Dklog.debug=true} it is told where it was opened.
+     *
+     * @return 0 in a program that closes what it opens
+     */
+    public static long leaks() {
+        return Handle.leaked();
+    }
+
     private static void add(EnumSet<Compression> codecs, Compression codec, long built) {
         if (built != 0) {
             codecs.add(codec);

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A partition's log. Any thread may use it, also at once with a close of it or of its manager; from then on every call throws
@@ -24,12 +23,13 @@ public final class KlogLog implements AutoCloseable {
     private final KlogManager manager;
     private final TopicPartition topicPartition;
     private final long id;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final Handle handle;
 
     KlogLog(KlogManager manager, TopicPartition topicPartition, long id) {
         this.manager = manager;
         this.topicPartition = topicPartition;
         this.id = id;
+        handle = new Handle(this, id, manager.children, log -> Library.calls().logClose(log));
     }
 
     long id() {
@@ -311,7 +311,7 @@ public final class KlogLog implements AutoCloseable {
             long in = ReadOptions.in(frame, options);
             frame.check(Library.calls().cursorOpen(id, offset, in, frame.number(), frame.error()));
             OffsetKind end = (options == null ? ReadOptions.DEFAULT : options).end();
-            return new Cursor(manager.waits, id, frame.numberValue(), end, offset);
+            return new Cursor(manager.children, manager.waits, id, frame.numberValue(), end, offset);
         } finally {
             frame.give();
         }
@@ -622,9 +622,7 @@ public final class KlogLog implements AutoCloseable {
     /** Ends this handle. The log stays open in its manager. */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
-            Library.calls().logClose(id);
-        }
+        handle.close();
     }
 
     @Override

@@ -6,7 +6,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Log directories that are open: this process owns them until {@link #close()}, unless they were opened read-only. Any thread
@@ -14,14 +13,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class KlogManager implements AutoCloseable {
     private final long id;
-    private final AtomicBoolean closed = new AtomicBoolean();
 
     /** Those that are open: a close appends what they hold. */
     private final Set<Appender> appenders = ConcurrentHashMap.newKeySet();
     final Waits waits;
+    /** Logs, cursors and event streams that are open. */
+    final Handle.Children children = new Handle.Children();
+    private final Handle handle;
 
     private KlogManager(long id) {
         this.id = id;
+        handle = new Handle(this, id, null, manager -> { });
         waits = new Waits(id);
     }
 
@@ -392,7 +394,7 @@ public final class KlogManager implements AutoCloseable {
         Frame frame = Frame.take();
         try {
             frame.check(Library.calls().eventsOpen(id, mask, capacity, frame.number(), 0, frame.error()));
-            return new EventStream(frame.numberValue());
+            return new EventStream(children, frame.numberValue());
         } finally {
             frame.give();
         }
@@ -465,12 +467,13 @@ public final class KlogManager implements AutoCloseable {
 
     /**
      * Appends what appenders hold, closes every log in order, writes checkpoints and clean-shutdown files, and gives the
-     * directories back. Calls that run are waited for; who waits for a log is told that it is closed. If something could not be
-     * stored it throws; this is closed then too. The second time it does nothing.
+     * directories back. Calls that run are waited for; who waits for a log is told that it is closed. Logs, cursors and event
+     * streams that are open end with it. If something could not be stored it throws; this is closed then too. The second time
+     * it does nothing.
      */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
+        if (handle.close()) {
             KlogException failure = null;
             for (Appender appender : appenders) {
                 try {
@@ -488,7 +491,7 @@ public final class KlogManager implements AutoCloseable {
 
     /** Closes without writing anything, as a crash would: the next opening recovers. What appenders hold is dropped. */
     public void abandon() {
-        if (closed.compareAndSet(false, true)) {
+        if (handle.close()) {
             for (Appender appender : appenders) {
                 appender.discard();
             }
@@ -497,6 +500,10 @@ public final class KlogManager implements AutoCloseable {
     }
 
     private void end(int flags) {
-        Call.run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
+        try {
+            Call.run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
+        } finally {
+            children.close();
+        }
     }
 }

@@ -10,16 +10,16 @@ import java.nio.ByteBuffer;
  * them after the close. Needs Java 22 or later, and java.lang.foreign: over JNI such a look would end the process.
  */
 public final class View implements AutoCloseable {
-    private final long id;
     private final Pinned pinned;
     private final long firstOffset;
     private final long nextOffset;
     private final long segmentBaseOffset;
     private final long position;
-    private boolean closed;
+    /** Outlives its manager. */
+    private final Handle handle;
 
     private View(long id, Pinned pinned, Frame frame) {
-        this.id = id;
+        handle = new Handle(this, id, null, view -> Library.calls().viewClose(view));
         this.pinned = pinned;
         firstOffset = frame.outLong(Layout.VIEW_INFO_FIRST_OFFSET);
         nextOffset = frame.outLong(Layout.VIEW_INFO_NEXT_OFFSET);
@@ -93,10 +93,9 @@ public final class View implements AutoCloseable {
     /** Gives the memory and the file back. The second time it does nothing. */
     @Override
     public void close() {
-        if (!closed) {
+        if (!handle.isClosed()) {
             pinned.end();
-            closed = true;
-            Library.calls().viewClose(id);
+            handle.close();
         }
     }
 }

@@ -120,6 +120,25 @@ class CloseTest {
     }
 
     @Test
+    void whatIsLeftOpenEndsWithItsManager() {
+        long before;
+        try (KlogManager manager = KlogManager.open(dir)) {
+            before = manager.info().openHandles();
+        }
+        try (KlogManager manager = KlogManager.open(dir)) {
+            KlogLog log = manager.logOrCreate("a", 0);
+            log.cursor(0);
+            manager.events(EnumSet.of(EventType.ROLLED), 8);
+            log.appender(null).add(new RecordBatchBuilder().add(null, bytes("x")));
+            assertEquals(before + 4, manager.info().openHandles());
+        }
+        try (KlogManager manager = KlogManager.open(dir); KlogLog log = manager.logOrCreate("a", 0)) {
+            assertEquals(1, log.endOffset());
+            assertEquals(before + 1, manager.info().openHandles());
+        }
+    }
+
+    @Test
     void aCloseMayComeAtAnyMoment() throws Exception {
         ExecutorService pool = Executors.newCachedThreadPool();
         try {
