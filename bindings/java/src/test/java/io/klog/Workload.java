@@ -23,12 +23,13 @@ final class Workload {
     private Workload() {
     }
 
-    /** Arguments: an empty directory. */
+    /** Arguments: an empty directory; further scenarios. */
     public static void main(String[] args) throws Exception {
         Path dir = Paths.get(args[0]);
         Path scenarios = Paths.get(System.getProperty("klog.root"), "tests", "scenarios");
         try (Stream<Path> files = Files.list(scenarios)) {
-            for (Path file : files.filter(f -> f.toString().endsWith(".scn")).toList()) {
+            Stream<Path> all = Stream.concat(files, Stream.of(args).skip(1).map(Paths::get));
+            for (Path file : all.filter(f -> f.toString().endsWith(".scn")).toList()) {
                 List<String> wrong = Scenario.run(file, Files.createDirectories(dir.resolve(file.getFileName())));
                 if (!wrong.isEmpty()) {
                     throw new AssertionError(wrong);
