@@ -29,8 +29,8 @@ quickstart: ## Build the library, and run the C example on a directory that a Ka
 
 # The command first: what it leaves as the library was not optimised as a whole.
 install: ## Build and install libraries, headers, pkg-config and CMake files, command and man page: PREFIX=, DESTDIR=.
-	$(CARGO) build --release --bin klog
-	$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features
+	packaging/build --command
+	packaging/build
 	ARCHIVE=$(TARGET)/release/libklog.a COMMAND=$(TARGET)/release/klog VERSION=$(VERSION) \
 		PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) packaging/install
 

@@ -354,6 +354,12 @@ inline Struct klog_init() {
 #define KLOG_READ_SLICE 4
 
 /**
+ * Packed buffers tell of batches: in front of the first record that is given of a batch there is an entry of kind 2 with its
+ * header; of formats 0 and 1 both its offsets are the one that is stored. klog_cursor_next_packed and klog_decode_packed; klog_cursor_next, whose records are not packed, gives none.
+ */
+#define KLOG_READ_BATCH_INFO 8
+
+/**
  * klog_read_result.flags: the first batch is larger than max_bytes.
  */
 #define KLOG_READF_FIRST_INCOMPLETE 1
@@ -872,7 +878,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 6528415806448022832
+#define KLOG_LAYOUT_HASH 26336016118044231
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -2735,7 +2741,8 @@ klog_status klog_appender_add_packed(klog_appender appender,
  * Fails as the append of the batch did, for each of its tickets. KLOG_ERR_TIMED_OUT after timeout_ms (0: not at all, -1: no
  * limit), KLOG_ERR_CANCELLED once cancel was fired: the records are still on their way, and can be waited for again. A call
  * that appends for all is not interrupted in it. KLOG_ERR_CLOSED if they were dropped by a close.
- * KLOG_ERR_INVALID_ARGUMENT for a ticket that this appender did not give out, or whose result is not kept.
+ * KLOG_ERR_INVALID_ARGUMENT for a ticket that this appender did not give out, or whose result is not kept. What was appended
+ * is told also after the manager's close.
  *
  * Thread class T0, cost class C4. cancel may be null; out and err are nullable.
  */
@@ -2751,7 +2758,8 @@ klog_status klog_appender_wait(klog_appender appender,
  * Waits until everything is appended that was added before, and durable with KLOG_DURABILITY_FSYNC. The first failure since
  * the last flush is answered, also that of records that nobody waited for.
  *
- * KLOG_ERR_TIMED_OUT after timeout_ms; 0 does not sleep, -1 is no limit.
+ * KLOG_ERR_TIMED_OUT after timeout_ms; 0 does not sleep, -1 is no limit. After the manager's close it is KLOG_OK if there is
+ * nothing that was not appended.
  *
  * Thread class T0, cost class C4. err is nullable.
  */
@@ -2829,7 +2837,8 @@ klog_status klog_cursor_next(klog_cursor cursor,
                              klog_error *err);
 
 /**
- * As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written.
+ * As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written, out->records
+ * counts records only. Of a cursor with KLOG_READ_BATCH_INFO each batch is told of once, before the first of its records that is given.
  * KLOG_ERR_BUFFER_TOO_SMALL and out->bytes_needed if not even the first record fits.
  *
  * Thread class T1, cost class C2, with timeout_ms C4. buf and out are required; err is nullable.
@@ -2868,9 +2877,12 @@ klog_status klog_cursor_close(klog_cursor cursor);
  * reading. Checksums are not checked here; klog_decode does. With KLOG_ISOLATION_TXN_COMMITTED the list that goes with it is
  * klog_aborted_txns from start_offset up to info->next_offset. Each view keeps a descriptor open.
  *
+ * With opts->timeout_ms other than 0 it waits as klog_read does: KLOG_ERR_TIMED_OUT if nothing came, KLOG_ERR_CANCELLED,
+ * KLOG_ERR_CLOSED, KLOG_ERR_DIR_OFFLINE.
+ *
  * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end, KLOG_ERR_NO_FILES, KLOG_ERR_NO_MEMORY.
  *
- * Thread class T0, cost class C2. opts and err are nullable; out, null on failure, and info are required.
+ * Thread class T0, cost class C2, with opts->timeout_ms C4. opts and err are nullable; out, null on failure, and info are required.
  */
 KLOG_NODISCARD
 klog_status klog_view_open(klog_log log,
@@ -2914,6 +2926,7 @@ klog_status klog_decode(const void *batches,
 
 /**
  * As klog_decode, as a packed buffer of at most cap bytes; its head says how long it is. out->bytes counts bytes of batches.
+ * With KLOG_READ_BATCH_INFO in flags an entry of kind 2 tells of each batch in front of its first record.
  *
  * Thread class T0, cost class C1. batches is required unless len is 0; buf and out are required; err is nullable.
  */

@@ -30,13 +30,15 @@ struct Parameter {
     name: String,
 }
 
-const HANDLES: [&str; 7] = [
+const HANDLES: [&str; 9] = [
     "klog_config",
     "klog_manager",
     "klog_log",
+    "klog_appender",
     "klog_cursor",
     "klog_view",
     "klog_cancel",
+    "klog_waiter",
     "klog_events",
 ];
 
@@ -48,6 +50,9 @@ fn growable(of: &str) -> Option<&str> {
         "klog_header",
         "klog_aborted_txn",
         "klog_record_error",
+        "klog_append_item",
+        "klog_packed_item",
+        "klog_ready",
     ];
     (name.starts_with("klog_")
         && !HANDLES.contains(&name)
@@ -122,13 +127,6 @@ fn functions() -> Vec<Function> {
         let ["klog_status", name] = words[..] else {
             continue;
         };
-        // Several logs, or time, go into a call of these: tests/abi/waiting.rs calls them.
-        if ["klog_wait", "klog_append_many", "klog_appender_"]
-            .iter()
-            .any(|own| name.starts_with(own))
-        {
-            continue;
-        }
         let (parameters, _) = rest.split_once(");").unwrap();
         found.push(Function {
             name: name.to_owned(),
@@ -136,7 +134,7 @@ fn functions() -> Vec<Function> {
             parameters: parameters.split(',').map(parameter).collect(),
         });
     }
-    assert!(found.len() >= 65, "{}", found.len());
+    assert!(found.len() >= 78, "{}", found.len());
     found
 }
 
@@ -150,15 +148,22 @@ fn parameter(text: &str) -> Parameter {
 }
 
 /// Functions that answer something else than KLOG_OK when all is well with their arguments.
-const ANSWERS: [(&str, &str); 6] = [
+const ANSWERS: [(&str, &str); 7] = [
     ("klog_manager_open_progress", "KLOG_ERR_END"),
     ("klog_events_poll", "KLOG_ERR_TIMED_OUT"),
+    ("klog_waiter_poll", "KLOG_ERR_TIMED_OUT"),
     ("klog_manager_resolve", "KLOG_ERR_INVALID_ARGUMENT"),
     ("klog_log_promote", "KLOG_ERR_INVALID_ARGUMENT"),
     // Nothing was paused.
     ("klog_clean_resume", "KLOG_ERR_INVALID_ARGUMENT"),
     // No cleaner runs.
     ("klog_clean_await", "KLOG_ERR_TIMED_OUT"),
+];
+
+/// Functions that answer something else than KLOG_ERR_CLOSED after the close of the manager: what is known stays known.
+const ANSWERS_AFTER_CLOSE: [(&str, &str); 2] = [
+    ("klog_appender_wait", "KLOG_OK"),
+    ("klog_appender_flush", "KLOG_OK"),
 ];
 
 fn answer(function: &Function) -> &'static str {
@@ -187,14 +192,18 @@ fn argument(function: &Function, parameter: &Parameter) -> String {
         "append_one.key" | "append_one.value" => "\"value\"",
         "append_one.key_len" | "append_one.value_len" => "5",
         "append_one.timestamp_ms" => "KLOG_TIMESTAMP_NOW",
-        "append.count" | "encode.count" => "2",
+        "append.count" | "encode.count" | "appender_add.count" => "2",
+        "append_many.count" | "append_many_packed.count" => "1",
+        "append_many.items" => "&item",
+        "append_many_packed.items" => "&packed_item",
+        "appender_wait.ticket" => "ticket",
         "cursor_next.cap" | "decode.cap" => "4",
         "aborted_txns.upto" => "2",
         "epoch_assign.start_offset" | "epoch_assign.epoch" => "2",
         "high_watermark_set.hw" | "append_marker.producer_id" => "1",
         "flush.upto_offset" | "truncate_fully.log_start_offset" | "tick.now_ms" => "-1",
         "manager_close.timeout_ms" | "log_move.timeout_ms" => "-1",
-        "append_packed.len" | "encode_packed.len" => "packed_len",
+        "append_packed.len" | "appender_add_packed.len" | "encode_packed.len" => "packed_len",
         "append_batches.len" | "decode.len" | "decode_packed.len" => "batches_len",
         "meta_create.directory_id" => "(const uint8_t *)\"0123456789abcdef\"",
         "metrics_read.cap" => "512",
@@ -219,10 +228,12 @@ fn argument(function: &Function, parameter: &Parameter) -> String {
         ("packed", _) => "packed".to_owned(),
         ("batches", _) => "batches".to_owned(),
         ("values", _) => "(uint64_t *)large".to_owned(),
+        ("buf", "klog_ready *") => "(klog_ready *)large".to_owned(),
         ("buf", "klog_aborted_txn *") => "(klog_aborted_txn *)large".to_owned(),
         ("buf", "char *") => "large".to_owned(),
         ("buf", _) => "buf".to_owned(),
         ("cap", _) if function.name == "klog_aborted_txns" => "16".to_owned(),
+        ("cap", _) if function.name == "klog_waiter_poll" => "4".to_owned(),
         ("cap" | "buf_cap", _) => "sizeof buf".to_owned(),
         (_, "klog_log") => "opened_log".to_owned(),
         (_, of) if HANDLES.contains(&of) => of.trim_start_matches("klog_").to_owned(),
@@ -422,6 +433,7 @@ fn handles(program: &mut Program, function: &Function) {
             "klog_manager" => {
                 "klog_manager_close(manager, KLOG_CLOSE_ABANDON, -1, NULL)".to_owned()
             }
+            "klog_appender" => "klog_appender_close(appender, 0, &err)".to_owned(),
             other => format!("{other}_close({own})"),
         };
         program.expect(
@@ -435,9 +447,9 @@ fn handles(program: &mut Program, function: &Function) {
 
 /// What is left of a closed manager answers CLOSED, but for its close and for what needs no manager.
 fn after_the_manager(program: &mut Program, function: &Function) {
-    let needs_manager = function.handles().any(|p| {
-        ["klog_manager", "klog_log", "klog_cursor", "klog_events"].contains(&p.of.as_str())
-    });
+    let needs_manager = function
+        .handles()
+        .any(|p| !["klog_config", "klog_view", "klog_cancel"].contains(&p.of.as_str()));
     if !needs_manager {
         return;
     }
@@ -446,7 +458,10 @@ fn after_the_manager(program: &mut Program, function: &Function) {
     } else if function.is_close() {
         "KLOG_OK"
     } else {
-        "KLOG_ERR_CLOSED"
+        let own = ANSWERS_AFTER_CLOSE
+            .iter()
+            .find(|(name, _)| *name == function.name);
+        own.map_or("KLOG_ERR_CLOSED", |(_, answer)| answer)
     };
     let is_of_both = function.handles().any(|p| p.of == "klog_manager")
         && function.handles().any(|p| p.of == "klog_log");

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use native::{
-    Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir, run, run_watched,
-    scratch,
+    CONCURRENT, Linking, ROOT, SANITIZERS, compile_c, compilers, data_dir, library_dir,
+    part_of_rounds, play, run, run_watched, run_watched_with, scenarios, scratch,
 };
 
 fn compile(scratch: &Path, source: &str, name: &str, linking: Linking, extra: &[&str]) -> PathBuf {
@@ -33,7 +33,7 @@ fn readme_program(scratch: &Path) -> PathBuf {
 
 #[test]
 fn the_header_compiles_in_every_mode_without_a_warning() {
-    let program = "#include \"klog.h\"\n#include \"klog.h\"\n\
+    let program = "#include \"klog.h\"\n#include \"klog.h\"\n#include \"klog_pack.h\"\n\
                    int main(void) { klog_read_options o = KLOG_INIT(klog_read_options);\n\
                    return o.struct_size == sizeof o && o.flags == 0 ? 0 : 1; }\n";
     let scratch = tempfile::tempdir().unwrap();
@@ -97,6 +97,8 @@ fn header_library_and_version_script_have_the_same_functions() {
         .unwrap()
         .lines()
         .map(|line| line.split_whitespace().last().unwrap().to_owned())
+        // Those of a library for tests.
+        .filter(|name| !name.starts_with("klog_testing_"))
         .collect();
     let header = std::fs::read_to_string(format!("{ROOT}/include/klog.h")).unwrap();
     let declared: BTreeSet<String> = header
@@ -125,6 +127,8 @@ fn header_library_and_version_script_have_the_same_functions() {
     );
 }
 
+/// Among it hc44 (c): what was lent is touched and freed after the close of the manager, handles are closed twice, null, stale
+/// and of another type; and (d): a forked child.
 #[test]
 fn the_quickstart_and_the_misuse_program_run_with_both_libraries() {
     for linking in [Linking::Shared, Linking::Static] {
@@ -159,34 +163,53 @@ fn the_readmes_program_does_what_it_says() {
     }
 }
 
+/// Programs that take a directory, and end with 0 if all was as it must be.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("examples/quickstart.c", "quickstart"),
+    ("tests/c/misuse.c", "misuse"),
+    ("tests/c/pack.c", "pack"),
+    ("tests/c/faults.c", "faults"),
+];
+
 #[test]
-fn both_programs_are_clean_under_valgrind() {
+fn programs_are_clean_under_valgrind() {
     if skip::is_skipped("valgrind") {
         return;
     }
     let scratch = scratch();
-    for (source, name) in [
-        ("examples/quickstart.c", "quickstart"),
-        ("tests/c/misuse.c", "misuse"),
-    ] {
-        let program = compile(scratch.path(), source, name, Linking::Shared, &[]);
+    for (source, name) in PROGRAMS {
+        let program = compile(scratch.path(), source, name, Linking::Shared, &["-pthread"]);
         let data = data_dir(scratch.path(), &format!("{name}-data"));
         run_watched(&program, &[&data]);
     }
 }
 
 #[test]
-fn both_programs_are_clean_under_the_address_and_undefined_sanitizers() {
+fn programs_are_clean_under_the_address_and_undefined_sanitizers() {
     if skip::is_skipped("sanitizers") {
         return;
     }
     let scratch = scratch();
-    for (source, name) in [
-        ("examples/quickstart.c", "quickstart"),
-        ("tests/c/misuse.c", "misuse"),
-    ] {
-        let program = compile(scratch.path(), source, name, Linking::Static, &SANITIZERS);
+    for (source, name) in PROGRAMS {
+        let flags = [SANITIZERS[0], SANITIZERS[1], "-pthread"];
+        let program = compile(scratch.path(), source, name, Linking::Static, &flags);
         run(Command::new(program).arg(data_dir(scratch.path(), &format!("{name}-data"))));
+    }
+}
+
+/// Packed buffers of the inline helpers, with seeds that were not used before.
+#[test]
+fn buffers_that_c_packs_are_what_the_library_takes_and_broken_ones_are_told() {
+    let scratch = scratch();
+    let linking = Linking::Shared;
+    let program = compile(scratch.path(), "tests/c/pack.c", "pack", linking, &["-O1"]);
+    let time = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let given = std::env::var("KLOG_SEED").ok();
+    let seed = given.unwrap_or_else(|| time.as_nanos().to_string());
+    println!("KLOG_SEED={seed}");
+    for n in 0..5 {
+        let data = data_dir(scratch.path(), &format!("pack{n}"));
+        run(Command::new(&program).arg(data).arg(format!("{seed}{n}")));
     }
 }
 
@@ -196,18 +219,50 @@ fn scenarios_get_the_answers_that_kafka_gave() {
     let scratch = scratch();
     let source = "tests/c/scenarios.c";
     let program = compile(scratch.path(), source, "scenarios", Linking::Shared, &[]);
-    let mut scenarios: Vec<PathBuf> = std::fs::read_dir(format!("{ROOT}/tests/scenarios"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "scn"))
-        .collect();
-    scenarios.sort();
-    assert!(scenarios.len() >= 5, "{scenarios:?}");
-    for scenario in scenarios {
-        let name = scenario.file_stem().unwrap().to_string_lossy().into_owned();
-        let dir = data_dir(scratch.path(), &name);
-        let told = run(Command::new(&program).arg(&scenario).arg(dir));
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
-        assert!(told.ends_with(" steps, 0 wrong\n"), "{name}: {told}");
+    for scenario in scenarios() {
+        play(&program, scratch.path(), &scenario, &[]);
+    }
+}
+
+fn concurrent(scratch: &Path, linking: Linking, extra: &[&str]) -> PathBuf {
+    let extra = [&["-pthread"], extra].concat();
+    compile(scratch, "tests/c/concurrent.c", "many", linking, &extra)
+}
+
+#[test]
+fn many_threads_write_follow_clean_and_race_with_a_close() {
+    let scratch = scratch();
+    let program = concurrent(scratch.path(), Linking::Shared, &[]);
+    let parts = ["1", &part_of_rounds()];
+    play(&program, scratch.path(), Path::new(CONCURRENT), &parts);
+}
+
+/// More threads than cores by far: each call of each ends, with what it was asked for or with CLOSED.
+#[test]
+fn hc44_c_calls_of_64_threads_during_a_close_end() {
+    let scratch = scratch();
+    let program = concurrent(scratch.path(), Linking::Shared, &[]);
+    let scenario = scratch.path().join("64.scn");
+    std::fs::write(&scenario, "topic a\nclose_race threads=64 rounds=10 > ok\n").unwrap();
+    play(&program, scratch.path(), &scenario, &[]);
+}
+
+#[test]
+fn many_threads_are_clean_under_the_sanitizers_and_valgrind() {
+    let scratch = scratch();
+    if !skip::is_skipped("sanitizers") {
+        let program = concurrent(scratch.path(), Linking::Static, &SANITIZERS);
+        play(
+            &program,
+            scratch.path(),
+            Path::new(CONCURRENT),
+            &["10", "50"],
+        );
+    }
+    if !skip::is_skipped("valgrind") {
+        let program = concurrent(scratch.path(), Linking::Shared, &[]);
+        let data = data_dir(scratch.path(), "valgrind");
+        let arguments = [Path::new(CONCURRENT), &data, "100".as_ref(), "200".as_ref()];
+        run_watched_with(&["--fair-sched=yes"], &program, &arguments);
     }
 }

@@ -39,7 +39,16 @@ fn names() -> Vec<String> {
 #[test]
 fn every_sample_is_short_and_tested_here() {
     let names = names();
-    assert_eq!(names, ["append", "epoll", "fetch", "retention", "sendfile"]);
+    let all = [
+        "append",
+        "appender",
+        "compaction",
+        "epoll",
+        "fetch",
+        "retention",
+        "sendfile",
+    ];
+    assert_eq!(names, all);
     for name in &names {
         let text = std::fs::read_to_string(format!("{ROOT}/bindings/c/{name}.c")).unwrap();
         assert!(text.lines().count() < 80, "{name}");
@@ -49,7 +58,12 @@ fn every_sample_is_short_and_tested_here() {
         .iter()
         .map(|name| std::fs::read_to_string(format!("{ROOT}/bindings/c/{name}.c")).unwrap())
         .collect();
-    for verb in ["klog_manager_open(", "klog_append(", "klog_read("] {
+    for verb in [
+        "klog_manager_open(",
+        "klog_append(",
+        "klog_read(",
+        "klog_clean(",
+    ] {
         assert!(all.contains(verb), "{verb}");
     }
 }
@@ -105,8 +119,38 @@ fn retention_tells_first_and_then_does_it() {
 }
 
 #[test]
-fn epoll_hears_of_what_happens() {
-    assert_eq!(said("epoll"), "1: rolled\n2: rolled\n3: rolled\n");
+fn epoll_hears_of_what_comes() {
+    assert_eq!(said("epoll"), "0: tick\n1: tick\n2: tick\n");
+}
+
+/// What samples in other languages print for the same.
+#[test]
+fn samples_say_what_those_in_other_languages_say() {
+    for (name, others) in [
+        (
+            "compaction",
+            &[
+                "go/examples/compaction/output.txt",
+                "java/examples/Compaction.out",
+            ][..],
+        ),
+        ("append", &["java/examples/Append.out"]),
+        ("retention", &["java/examples/Retention.out"]),
+    ] {
+        let said = said(name);
+        for other in others {
+            let path = format!("{ROOT}/bindings/{other}");
+            assert_eq!(said, std::fs::read_to_string(path).unwrap(), "{other}");
+        }
+    }
+}
+
+#[test]
+fn an_appender_is_followed_by_a_cursor_that_waits() {
+    assert_eq!(
+        said("appender"),
+        "followed 1000 records\nthen: KLOG_ERR_CANCELLED\n"
+    );
 }
 
 #[test]

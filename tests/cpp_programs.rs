@@ -11,7 +11,10 @@ mod skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use native::{Linking, ROOT, SANITIZERS, compilers, data_dir, printed, run, run_watched, scratch};
+use native::{
+    CONCURRENT, Linking, ROOT, SANITIZERS, compilers, data_dir, part_of_rounds, play, printed, run,
+    run_watched, scenarios, scratch,
+};
 
 /// The modes that a program may be in: none may see a warning, or lack anything.
 const MODES: [&[&str]; 3] = [
@@ -33,6 +36,7 @@ fn compiler(name: &str, standard: &str) -> Command {
         "-Wshadow",
         "-Wnon-virtual-dtor",
         "-Werror",
+        "-pthread",
     ]);
     cxx.args([
         format!("-I{ROOT}/include"),
@@ -65,6 +69,31 @@ fn the_header_compiles_in_every_mode_without_a_warning() {
             }
         }
     }
+}
+
+/// What is as good as it is in C, without a class.
+const LEFT_IN_C: [&str; 3] = [
+    "klog_features",
+    "klog_version_number",
+    "klog_version_string",
+];
+
+#[test]
+fn every_function_of_the_library_is_in_the_header() {
+    let headers: String = std::fs::read_dir(format!("{ROOT}/bindings/cpp"))
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    let script = std::fs::read_to_string(format!("{ROOT}/packaging/klog.map")).unwrap();
+    let missing: Vec<&str> = script
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'))
+        .filter(|name| name.starts_with("klog_"))
+        .filter(|name| {
+            !headers.contains(&format!("{name}(")) && !headers.contains(&format!(", {name}>"))
+        })
+        .collect();
+    assert_eq!(missing, LEFT_IN_C);
 }
 
 #[test]
@@ -103,6 +132,53 @@ fn everything_is_clean_under_the_address_and_undefined_sanitizers() {
     let scratch = scratch();
     let program = everything(scratch.path(), "c++20", Linking::Static, &SANITIZERS);
     run(Command::new(program).arg(data_dir(scratch.path(), "data")));
+}
+
+fn scenarios_program(scratch: &Path, linking: Linking, mode: &[&str]) -> PathBuf {
+    let program = scratch.join("scenarios");
+    let mut cxx = compiler("c++", "c++17");
+    cxx.args(mode)
+        .arg(format!("{ROOT}/tests/cpp/scenarios.cpp"))
+        .arg("-o")
+        .arg(&program);
+    linking.add_to(&mut cxx, scratch);
+    run(&mut cxx);
+    program
+}
+
+/// The scenarios that every binding runs: what Kafka 4.4.0 answered (tests/scenarios/README.md).
+#[test]
+fn scenarios_get_the_answers_that_kafka_gave() {
+    let scratch = scratch();
+    let program = scenarios_program(scratch.path(), Linking::Shared, &[]);
+    for scenario in scenarios() {
+        play(&program, scratch.path(), &scenario, &[]);
+    }
+    let wrong = scratch.path().join("wrong.scn");
+    std::fs::write(&wrong, "topic a\nend > 7\n").unwrap();
+    let told = Command::new(&program)
+        .arg(&wrong)
+        .arg(data_dir(scratch.path(), "wrong"))
+        .output()
+        .unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert_eq!(told, "line 2: end: 0, expected 7\n2 steps, 1 wrong\n");
+    let parts = ["1", &part_of_rounds()];
+    play(&program, scratch.path(), Path::new(CONCURRENT), &parts);
+}
+
+#[test]
+fn scenarios_are_clean_under_the_address_and_undefined_sanitizers() {
+    if skip::is_skipped("sanitizers") {
+        return;
+    }
+    let scratch = scratch();
+    let program = scenarios_program(scratch.path(), Linking::Static, &SANITIZERS);
+    for scenario in scenarios() {
+        play(&program, scratch.path(), &scenario, &[]);
+    }
+    let parts = ["10", "50"];
+    play(&program, scratch.path(), Path::new(CONCURRENT), &parts);
 }
 
 /// The C++ program of the README.

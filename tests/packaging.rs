@@ -125,7 +125,20 @@ fn the_libraries_have_their_names_their_symbols_and_nothing_else() {
         assert!(dynamic.contains(part), "{part}: {dynamic}");
     }
     assert!(!dynamic.contains("RPATH") && !dynamic.contains("RUNPATH"));
-    for name in ["klog.h", "klog.hpp", "klog_base.hpp"] {
+    // Lines lie in a file of their own, which the library names.
+    let debug = lib.join(format!("libklog.so.{version}.debug"));
+    let sections = |file: &Path| printed(Command::new("readelf").arg("-SW").arg(file));
+    assert!(sections(&debug).contains(".debug_line"));
+    assert!(!sections(&shared).contains(".debug_line"));
+    assert!(sections(&shared).contains(".gnu_debuglink"));
+    for name in [
+        "klog.h",
+        "klog_pack.h",
+        "klog.hpp",
+        "klog_base.hpp",
+        "klog_data.hpp",
+        "klog_log.hpp",
+    ] {
         assert!(installed.path("include").join(name).exists(), "{name}");
     }
     assert!(printed(Command::new(installed.path("bin/klog")).arg("--version")).contains(version));

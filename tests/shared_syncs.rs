@@ -11,17 +11,16 @@
 
 mod support;
 
-use std::os::fd::RawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use klog::error::Result;
-use klog::io::{DirEntry, File, FileLock, FileSystem, Mapping, OpenMode, RealFs, Stat};
+use klog::io::{FileOperation, FileWatch, RealFs, WatchedFs};
 use klog::log::{AppendOptions, Log, WriteDurability};
 use klog::manager::{HighWatermarks, Manager, ManagerOptions, MissingDir};
-use klog::types::{Offset, TimestampMs};
+use klog::types::Offset;
 
 use support::engine::{Home, NOW, builder, offsets, rec, t0};
 
@@ -44,6 +43,16 @@ impl std::fmt::Debug for Gate {
     }
 }
 
+impl FileWatch for Gate {
+    fn before(&self, operation: FileOperation, path: &Path) -> Result<()> {
+        let is_log = path.extension().is_some_and(|name| name == "log");
+        if operation == FileOperation::Sync && is_log {
+            self.pass();
+        }
+        Ok(())
+    }
+}
+
 impl Gate {
     fn pass(&self) {
         self.syncs.fetch_add(1, Ordering::SeqCst);
@@ -56,108 +65,13 @@ impl Gate {
     }
 }
 
-#[derive(Debug)]
-struct GatedFs(RealFs, Arc<Gate>);
-
-#[derive(Debug)]
-struct GatedFile {
-    file: Arc<dyn File>,
-    gate: Option<Arc<Gate>>,
-}
-
-impl File for GatedFile {
-    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<usize> {
-        self.file.read_at(buf, position)
-    }
-
-    fn write_at(&self, buf: &[u8], position: u64) -> Result<()> {
-        self.file.write_at(buf, position)
-    }
-
-    fn identity(&self) -> klog::error::Result<klog::io::FileIdentity> {
-        self.file.identity()
-    }
-
-    fn len(&self) -> Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn sync(&self) -> Result<()> {
-        if let Some(gate) = &self.gate {
-            gate.pass();
-        }
-        self.file.sync()
-    }
-
-    fn map(&self, len: u64) -> Result<Mapping> {
-        self.file.map(len)
-    }
-
-    fn raw_fd(&self) -> Option<RawFd> {
-        self.file.raw_fd()
-    }
-}
-
-impl FileSystem for GatedFs {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
-        let file = self.0.open(path, mode)?;
-        let is_log = path.extension().is_some_and(|name| name == "log");
-        let gate = is_log.then(|| Arc::clone(&self.1));
-        Ok(Arc::new(GatedFile { file, gate }))
-    }
-
-    fn create_dir(&self, path: &Path) -> Result<()> {
-        self.0.create_dir(path)
-    }
-
-    fn list(&self, dir: &Path) -> Result<Vec<DirEntry>> {
-        self.0.list(dir)
-    }
-
-    fn stat(&self, path: &Path) -> Result<Stat> {
-        self.0.stat(path)
-    }
-
-    fn canonicalize(&self, path: &Path) -> Result<PathBuf> {
-        self.0.canonicalize(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.0.rename(from, to)
-    }
-
-    fn remove_file(&self, path: &Path) -> Result<()> {
-        self.0.remove_file(path)
-    }
-
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        self.0.remove_dir(path)
-    }
-
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.0.sync_dir(dir)
-    }
-
-    fn set_modified(&self, path: &Path, time: TimestampMs) -> Result<()> {
-        self.0.set_modified(path, time)
-    }
-
-    fn lock(&self, path: &Path) -> Result<Option<Box<dyn FileLock>>> {
-        self.0.lock(path)
-    }
-}
-
 fn open(home: &Home, gate: &Arc<Gate>) -> Manager {
     Manager::open(ManagerOptions {
         dirs: vec![home.dir.clone()],
         missing_dir: MissingDir::Refuse,
         access: klog::manager::Access::Own,
         config: home.config(),
-        fs: Arc::new(GatedFs(RealFs, Arc::clone(gate))),
+        fs: Arc::new(WatchedFs::new(Arc::new(RealFs), Arc::clone(gate) as _)),
         clock: Arc::clone(&home.clock) as Arc<dyn klog::io::Clock>,
         recovery_threads: Some(1),
         broker_epoch: -1,

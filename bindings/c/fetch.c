@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "klog.h"
 
@@ -37,7 +36,7 @@ static int64_t fetch(klog_log log, int64_t from) {
 int main(int argc, char **argv) {
     klog_manager_options options = KLOG_INIT(klog_manager_options);
     klog_read_result result = KLOG_INIT(klog_read_result);
-    const struct timespec pause = {0, 10 * 1000 * 1000};
+    klog_read_options tailing = KLOG_INIT(klog_read_options);
     klog_manager manager;
     klog_log log;
     klog_cursor cursor;
@@ -54,13 +53,13 @@ int main(int argc, char **argv) {
     fetch(log, 0);
     fflush(stdout);
 
-    /* A cursor gives records, many a call; they are lent until the next one. At the end it waits where it is. */
-    must(klog_cursor_open(log, 0, NULL, &cursor, &err), "cursor");
+    /* A cursor gives records, many a call; they are lent until the next one. At the end it waits where it is, as long as asked. */
+    tailing.timeout_ms = 10;
+    must(klog_cursor_open(log, 0, &tailing, &cursor, &err), "cursor");
     for (int left = atoi(argv[2]); left > 0;) {
         klog_status status = klog_cursor_next(cursor, records, left < 100 ? (size_t)left : 100, &result, &err);
-        if (status == KLOG_ERR_END) {
-            nanosleep(&pause, NULL);
-            must(klog_manager_refresh(manager, log, &err), "refresh"); /* takes in what the owner did */
+        if (status == KLOG_ERR_TIMED_OUT) {
+            must(klog_manager_refresh(manager, log, &err), "refresh"); /* takes in what another process did; its own needs none */
             continue;
         }
         must(status, "next");

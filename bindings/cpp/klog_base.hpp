@@ -243,7 +243,22 @@ Result<std::string> call_for_text(F &&f) {
     }
 }
 
+/** As above, of bytes. */
+template <class F>
+Result<std::vector<std::byte>> call_for_bytes(F &&f) {
+    std::vector<std::byte> bytes;
+    for (;;) {
+        ErrorPlace err;
+        std::size_t needed = 0;
+        const klog_status status = f(bytes.data(), bytes.size(), &needed, &err.raw);
+        if (status != KLOG_OK && status != KLOG_ERR_BUFFER_TOO_SMALL) return Error(err.raw);
+        bytes.resize(needed);
+        if (status == KLOG_OK) return bytes;
+    }
+}
+
 inline klog_status close_manager(klog_manager manager) noexcept { return klog_manager_close(manager, 0, -1, nullptr); }
+inline klog_status close_appender(klog_appender appender) noexcept { return klog_appender_close(appender, 0, nullptr); }
 
 /** A handle that is closed at the end. */
 template <class Raw, klog_status (*Close)(Raw)>
@@ -295,6 +310,21 @@ inline std::optional<bytes_view> nullable(const void *data, std::uint64_t size) 
 /** The pointer of bytes that are there: not null, even without any. */
 inline const void *there(bytes_view bytes) noexcept {
     return bytes.data() != nullptr ? bytes.data() : static_cast<const void *>("");
+}
+
+/** A record of a key, a value and a time. */
+inline klog_record plain_record(std::optional<bytes_view> key, std::optional<bytes_view> value,
+                                std::int64_t timestamp_ms) noexcept {
+    klog_record record{};
+    record.key = key ? there(*key) : nullptr;
+    record.key_len = key ? key->size() : 0;
+    record.value = value ? there(*value) : nullptr;
+    record.value_len = value ? value->size() : 0;
+    if (timestamp_ms != KLOG_TIMESTAMP_NOW) {
+        record.timestamp_ms = timestamp_ms;
+        record.flags = KLOG_RECORD_HAS_TIMESTAMP;
+    }
+    return record;
 }
 
 } // namespace detail

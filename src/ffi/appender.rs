@@ -216,7 +216,8 @@ fn give_ticket(out: *mut u64, ticket: Ticket) {
 /// Fails as the append of the batch did, for each of its tickets. KLOG_ERR_TIMED_OUT after timeout_ms (0: not at all, -1: no
 /// limit), KLOG_ERR_CANCELLED once cancel was fired: the records are still on their way, and can be waited for again. A call
 /// that appends for all is not interrupted in it. KLOG_ERR_CLOSED if they were dropped by a close.
-/// KLOG_ERR_INVALID_ARGUMENT for a ticket that this appender did not give out, or whose result is not kept.
+/// KLOG_ERR_INVALID_ARGUMENT for a ticket that this appender did not give out, or whose result is not kept. What was appended
+/// is told also after the manager's close.
 ///
 /// Thread class T0, cost class C4. cancel may be null; out and err are nullable.
 #[unsafe(no_mangle)]
@@ -246,7 +247,8 @@ pub extern "C" fn klog_appender_wait(
 /// Waits until everything is appended that was added before, and durable with KLOG_DURABILITY_FSYNC. The first failure since
 /// the last flush is answered, also that of records that nobody waited for.
 ///
-/// KLOG_ERR_TIMED_OUT after timeout_ms; 0 does not sleep, -1 is no limit.
+/// KLOG_ERR_TIMED_OUT after timeout_ms; 0 does not sleep, -1 is no limit. After the manager's close it is KLOG_OK if there is
+/// nothing that was not appended.
 ///
 /// Thread class T0, cost class C4. err is nullable.
 #[unsafe(no_mangle)]

@@ -19,7 +19,7 @@ use crate::format::batches::Batches;
 use crate::format::builder::{BatchBuilder, BatchOptions};
 use crate::format::codec::Codec;
 use crate::format::decoder::RecordDecoder;
-use crate::format::packed::{HEAD_BYTES, PackedReader, PackedWriter};
+use crate::format::packed::{BATCH_ENTRY_BYTES, HEAD_BYTES, PackedReader, PackedWriter};
 use crate::format::record::RecordParts;
 use crate::io::{Clock, SystemClock};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
@@ -66,6 +66,7 @@ pub extern "C" fn klog_decode(
 }
 
 /// As klog_decode, as a packed buffer of at most cap bytes; its head says how long it is. out->bytes counts bytes of batches.
+/// With KLOG_READ_BATCH_INFO in flags an entry of kind 2 tells of each batch in front of its first record.
 ///
 /// Thread class T0, cost class C1. batches is required unless len is 0; buf and out are required; err is nullable.
 #[unsafe(no_mangle)]
@@ -82,7 +83,8 @@ pub extern "C" fn klog_decode_packed(
     guard("klog_decode_packed", err, |_| {
         check_output(out, "out")?;
         check_required(buf, "buf")?;
-        check_flags(flags, KLOG_READ_CONTROL, "flags")?;
+        check_flags(flags, KLOG_READ_CONTROL | KLOG_READ_BATCH_INFO, "flags")?;
+        let tells_batches = flags & KLOG_READ_BATCH_INFO != 0;
         let batches = bytes(batches, len, "batches")?;
         let room = buffer(buf, cap, "buf")?;
         let first = Batches::new(batches).next_batch().ok().flatten();
@@ -90,7 +92,7 @@ pub extern "C" fn klog_decode_packed(
         let mut writer = PackedWriter::new(room, first);
         let mut decoder = RecordDecoder::new();
         let answer = decode(batches, flags, out, |batch| {
-            pack(&mut decoder, writer.as_mut(), batch)
+            pack(&mut decoder, writer.as_mut(), batch, tells_batches)
         });
         // Also an empty buffer is a whole one.
         let _ = writer.map(PackedWriter::finish);
@@ -277,6 +279,7 @@ fn pack(
     decoder: &mut RecordDecoder,
     mut writer: Option<&mut PackedWriter<'_>>,
     batch: &Batch<'_>,
+    tells_batches: bool,
 ) -> Result<Given> {
     let mark = writer.as_ref().map(|writer| writer.mark());
     decoder.begin(batch)?;
@@ -284,6 +287,11 @@ fn pack(
     let walked = loop {
         match decoder.next(batch) {
             Ok(Some(record)) => {
+                if tells_batches && count == 0 {
+                    bytes += BATCH_ENTRY_BYTES;
+                    let told = |w: &mut PackedWriter<'_>| w.push_batch(batch.header());
+                    fits = fits && writer.as_mut().is_some_and(|w| told(w));
+                }
                 count += 1;
                 bytes += PackedWriter::entry_bytes(&record);
                 fits = fits && writer.as_mut().is_some_and(|writer| writer.push(&record));

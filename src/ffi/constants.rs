@@ -118,6 +118,9 @@ pub const KLOG_READ_CONTROL: u32 = 2;
 /// In klog_read_options.flags: exactly the bytes that Kafka's log gives; max_bytes counts as it is, also 0, and cuts even
 /// inside a batch. A smaller cap is KLOG_ERR_BUFFER_TOO_SMALL. Not for cursors.
 pub const KLOG_READ_SLICE: u32 = 4;
+/// Packed buffers tell of batches: in front of the first record that is given of a batch there is an entry of kind 2 with its
+/// header; of formats 0 and 1 both its offsets are the one that is stored. klog_cursor_next_packed and klog_decode_packed; klog_cursor_next, whose records are not packed, gives none.
+pub const KLOG_READ_BATCH_INFO: u32 = 8;
 
 /// klog_read_result.flags: the first batch is larger than max_bytes.
 pub const KLOG_READF_FIRST_INCOMPLETE: u32 = 1;

@@ -16,10 +16,10 @@ use super::types::{
     klog_record, klog_status,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::batch::TimestampType;
-use crate::format::packed::{HEAD_BYTES, PackedWriter};
+use crate::format::batch::{BatchHeader, TimestampType};
+use crate::format::packed::{BATCH_ENTRY_BYTES, HEAD_BYTES, PackedWriter};
 use crate::format::record::Record;
-use crate::log::{ControlRecords, CursorOptions};
+use crate::log::{ControlRecords, CursorOptions, RecordSlice};
 use crate::service::{Ending, next_records_waiting};
 use crate::types::{Offset, to_usize};
 
@@ -44,7 +44,7 @@ pub extern "C" fn klog_cursor_open(
         check_required(out, "out")?;
         let made = (|| {
             let options = read_input(opts)?;
-            check_read_options(&options, KLOG_READ_CONTROL)?;
+            check_read_options(&options, KLOG_READ_CONTROL | KLOG_READ_BATCH_INFO)?;
             let waits = Waits::new(&options)?;
             handles::with_log(call, log, Access::Look, |open| {
                 open.log.check_open()?;
@@ -68,6 +68,7 @@ pub extern "C" fn klog_cursor_open(
                     cursor,
                     log: Arc::clone(&open.log),
                     max_records,
+                    batches: (options.flags & KLOG_READ_BATCH_INFO != 0).then(ToldBatches::default),
                     waits,
                     headers: Vec::new(),
                 };
@@ -125,7 +126,8 @@ pub extern "C" fn klog_cursor_next(
     })
 }
 
-/// As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written.
+/// As klog_cursor_next, as whole entries of a packed buffer of cap bytes; out->bytes says how many were written, out->records
+/// counts records only. Of a cursor with KLOG_READ_BATCH_INFO each batch is told of once, before the first of its records that is given.
 /// KLOG_ERR_BUFFER_TOO_SMALL and out->bytes_needed if not even the first record fits.
 ///
 /// Thread class T1, cost class C2, with timeout_ms C4. buf and out are required; err is nullable.
@@ -150,21 +152,11 @@ pub extern "C" fn klog_cursor_next_packed(
             let given = open.cursor.given_last();
             let total = given.len();
             let first = given.get(0).map(|record| record.offset.0);
-            let first_bytes = given
-                .get(0)
-                .map_or(0, |record| PackedWriter::entry_bytes(&record));
-            let mut written = 0;
-            let mut used = 0;
-            if let Some(mut writer) = PackedWriter::new(buffer, asked) {
-                written = given
-                    .iter()
-                    .take_while(|record| writer.push(record))
-                    .count();
-                used = writer.finish();
-            }
+            let needed = needed_for_first(given, open.batches.as_ref());
+            let (written, used) = PackedWriter::new(buffer, asked)
+                .map_or((0, 0), |writer| pack(writer, given, open.batches.as_mut()));
             open.cursor.give_back(written);
             if total > 0 && written == 0 {
-                let needed = HEAD_BYTES + first_bytes;
                 let mut answer = offsets_of(&open.log, asked);
                 answer.bytes_needed = needed as u64;
                 copy_growable(out, answer);
@@ -177,6 +169,73 @@ pub extern "C" fn klog_cursor_next_packed(
             finish(open, out, written, first, used)
         })
     })
+}
+
+/// Which batch a cursor told of last, by its base offset: each is told of once.
+#[derive(Debug)]
+pub(crate) struct ToldBatches {
+    last: Offset,
+}
+
+impl Default for ToldBatches {
+    fn default() -> Self {
+        // No batch begins there.
+        Self {
+            last: Offset(i64::MIN),
+        }
+    }
+}
+
+impl ToldBatches {
+    fn is_new(&self, header: &BatchHeader) -> bool {
+        self.last != header.base_offset
+    }
+}
+
+/// The buffer that the first of these records needs.
+fn needed_for_first(given: RecordSlice<'_>, batches: Option<&ToldBatches>) -> usize {
+    let record = given
+        .get(0)
+        .map_or(0, |record| PackedWriter::entry_bytes(&record));
+    let is_told = given
+        .batch_of(0)
+        .zip(batches)
+        .is_some_and(|(header, told)| told.is_new(header));
+    HEAD_BYTES + record + if is_told { BATCH_ENTRY_BYTES } else { 0 }
+}
+
+/// Writes records as long as they fit: how many did, and how many bytes they took.
+fn pack(
+    mut writer: PackedWriter<'_>,
+    given: RecordSlice<'_>,
+    batches: Option<&mut ToldBatches>,
+) -> (usize, usize) {
+    let written = match batches {
+        None => given
+            .iter()
+            .take_while(|record| writer.push(record))
+            .count(),
+        Some(told) => pack_with_batches(&mut writer, given, told),
+    };
+    (written, writer.finish())
+}
+
+fn pack_with_batches(
+    writer: &mut PackedWriter<'_>,
+    given: RecordSlice<'_>,
+    told: &mut ToldBatches,
+) -> usize {
+    for (index, record) in given.iter().enumerate() {
+        let mark = writer.mark();
+        let news = given.batch_of(index).filter(|header| told.is_new(header));
+        let fits = news.is_none_or(|header| writer.push_batch(header)) && writer.push(&record);
+        if !fits {
+            writer.rewind(mark);
+            return index;
+        }
+        told.last = news.map_or(told.last, |header| header.base_offset);
+    }
+    given.len()
 }
 
 /// Lets the cursor take up to `max` records, when there are any to wait for within its options' time.
@@ -276,6 +335,9 @@ pub extern "C" fn klog_cursor_seek(
         handles::with_cursor(call, cursor, |open, _| {
             open.log.check_open()?;
             open.cursor.seek(Offset(offset));
+            if let Some(told) = &mut open.batches {
+                *told = ToldBatches::default();
+            }
             Ok(())
         })
     })

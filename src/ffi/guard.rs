@@ -95,25 +95,10 @@ pub(crate) fn guard(
     }
 }
 
-#[cfg(not(feature = "test-hooks"))]
-pub(crate) fn panic_if_told(_name: &str) {}
-
-#[cfg(feature = "test-hooks")]
-static PANIC_IN: parking_lot::Mutex<Option<String>> = parking_lot::Mutex::new(None);
-
-/// The next call of the exported function `name` panics. For tests.
-#[cfg(feature = "test-hooks")]
-pub fn panic_in(name: &str) {
-    *PANIC_IN.lock() = Some(name.to_owned());
-}
-
-#[cfg(feature = "test-hooks")]
-#[allow(clippy::panic)]
+/// Does what a test told, before the body of a function.
 pub(crate) fn panic_if_told(name: &str) {
-    let mut told = PANIC_IN.lock();
-    if told.as_deref() == Some(name) {
-        *told = None;
-        drop(told);
-        panic!("as told");
-    }
+    #[cfg(feature = "test-hooks")]
+    super::testing::panic_if_told(name);
+    #[cfg(not(feature = "test-hooks"))]
+    let _ = name;
 }

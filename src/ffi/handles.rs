@@ -94,6 +94,8 @@ pub(crate) struct OpenCursor {
     pub(crate) log: Arc<Log>,
     pub(crate) max_records: usize,
     pub(crate) waits: super::read::Waits,
+    /// Which batches packed calls told of; `None` if they tell of none.
+    pub(crate) batches: Option<super::cursor::ToldBatches>,
     /// Header arrays of the records lent last.
     pub(crate) headers: Vec<super::types::klog_header>,
 }

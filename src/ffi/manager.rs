@@ -85,6 +85,10 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
     let clock = manual.then(|| Arc::new(ManualClock::new(TimestampMs(options.now_ms))));
     let opening = Opening::begin();
     let mut defaults = ManagerOptions::new(dirs, config);
+    #[cfg(feature = "test-hooks")]
+    {
+        defaults.fs = super::testing::watched(defaults.fs);
+    }
     if options.flags & KLOG_OPEN_NO_MMAP != 0 {
         defaults.fs = Arc::new(UnmappedFs::new(defaults.fs));
     }

@@ -35,12 +35,11 @@ pub mod metrics;
 pub mod moving;
 pub mod offsets;
 pub mod read;
+#[cfg(feature = "test-hooks")]
+pub mod testing;
 pub(crate) mod tokens;
 pub mod truncate;
 pub mod types;
 pub mod version;
 pub mod view;
 pub mod wait;
-
-#[cfg(feature = "test-hooks")]
-pub use guard::panic_in;

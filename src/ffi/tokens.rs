@@ -174,6 +174,10 @@ pub(crate) fn fire(cancel: klog_cancel) -> std::result::Result<(), ErrorKind> {
         return Err(ErrorKind::WrongKind);
     }
     let held = hold(cancel.id).ok_or(ErrorKind::StaleHandle)?;
+    // The calls that carry it are the parent's.
+    if held.cell.forks.load(SeqCst) != forks() {
+        return Err(ErrorKind::Forked);
+    }
     held.token().fire();
     Ok(())
 }

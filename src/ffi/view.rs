@@ -5,11 +5,12 @@ use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind};
-use super::read::{batch_options, check_read_options};
+use super::read::{Waits, batch_options, check_read_options};
 use super::types::{
     klog_error, klog_log, klog_read_options, klog_status, klog_view, klog_view_info,
 };
 use crate::log::View;
+use crate::service::view_waiting;
 use crate::types::Offset;
 
 /// Holds stored batches of one segment without a copy, from the one that holds start_offset on, to at most max_bytes (0: to
@@ -21,9 +22,12 @@ use crate::types::Offset;
 /// reading. Checksums are not checked here; klog_decode does. With KLOG_ISOLATION_TXN_COMMITTED the list that goes with it is
 /// klog_aborted_txns from start_offset up to info->next_offset. Each view keeps a descriptor open.
 ///
+/// With opts->timeout_ms other than 0 it waits as klog_read does: KLOG_ERR_TIMED_OUT if nothing came, KLOG_ERR_CANCELLED,
+/// KLOG_ERR_CLOSED, KLOG_ERR_DIR_OFFLINE.
+///
 /// KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end, KLOG_ERR_NO_FILES, KLOG_ERR_NO_MEMORY.
 ///
-/// Thread class T0, cost class C2. opts and err are nullable; out, null on failure, and info are required.
+/// Thread class T0, cost class C2, with opts->timeout_ms C4. opts and err are nullable; out, null on failure, and info are required.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn klog_view_open(
@@ -40,9 +44,15 @@ pub extern "C" fn klog_view_open(
             check_output(info, "info")?;
             let options = read_input(opts)?;
             check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
+            let waits = Waits::new(&options)?;
             let view = handles::with_log(call, log, Access::Look, |open| {
-                open.log
-                    .view(Offset(start_offset), &batch_options(&options)?)
+                view_waiting(
+                    &open.log,
+                    Offset(start_offset),
+                    &batch_options(&options)?,
+                    waits.min_bytes,
+                    &waits.patience()?.ended_by(&open.ending),
+                )
             })?;
             let seen = info_of(&view);
             let handle = handles::add_view(view)?;

@@ -1,6 +1,7 @@
 //! The packed record buffer, format version 1: how records cross a language border, many in one call. Little-endian.
 //! Implements bindings.md 4. klog's own format: never on disk.
 
+use super::batch::BatchHeader;
 use super::record::{Header, Record};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::TimestampMs;
@@ -15,6 +16,9 @@ pub const ENTRY_HEAD_BYTES: usize = 48;
 const ALIGNMENT: usize = 8;
 
 const KIND_RECORD: u8 = 1;
+const KIND_BATCH: u8 = 2;
+/// An entry about a batch, in bytes.
+pub const BATCH_ENTRY_BYTES: usize = ENTRY_HEAD_BYTES + 24;
 const HAS_KEY: u8 = 1;
 const HAS_VALUE: u8 = 2;
 const CONTROL: u8 = 4;
@@ -314,6 +318,18 @@ impl<'b> PackedWriter<'b> {
         true
     }
 
+    /// Adds an entry that tells of the batch whose records come next, if there is room for all of it.
+    pub fn push_batch(&mut self, header: &BatchHeader) -> bool {
+        let end = self.at + BATCH_ENTRY_BYTES;
+        let Some(entry) = self.buffer.get_mut(self.at..end) else {
+            return false;
+        };
+        write_batch_entry(entry, header);
+        self.at = end;
+        self.entries += 1;
+        true
+    }
+
     /// The place behind what was added so far.
     #[must_use]
     pub fn mark(&self) -> PackedMark {
@@ -388,6 +404,28 @@ fn write_entry(entry: &mut [u8], len: u32, record: &Record<'_>) {
     if let Some(padding) = entry.get_mut(at..) {
         padding.fill(0);
     }
+}
+
+fn write_batch_entry(entry: &mut [u8], header: &BatchHeader) {
+    let put = super::bytes::put::<4>;
+    let put_long = super::bytes::put::<8>;
+    let put_short = super::bytes::put::<2>;
+    entry.fill(0);
+    put(entry, 0, 72_u32.to_le_bytes());
+    super::bytes::put(entry, 4, [KIND_BATCH]);
+    put_long(entry, 8, header.base_offset.0.to_le_bytes());
+    put_long(entry, 16, header.max_timestamp.0.to_le_bytes());
+    put(entry, 24, header.size_bytes.to_le_bytes());
+    // Formats 0 and 1 count no records.
+    put(entry, 28, header.record_count.to_le_bytes());
+    put(entry, 36, u32::from(header.attributes.0).to_le_bytes());
+    put(entry, 40, header.leader_epoch.0.to_le_bytes());
+    put(entry, 44, header.base_sequence.to_le_bytes());
+    put_long(entry, 48, header.producer_id.0.to_le_bytes());
+    put_short(entry, 56, header.producer_epoch.to_le_bytes());
+    put_short(entry, 58, i16::from(header.magic).to_le_bytes());
+    put(entry, 60, header.crc.to_le_bytes());
+    put_long(entry, 64, header.last_offset.0.to_le_bytes());
 }
 
 #[cfg(test)]

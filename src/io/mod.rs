@@ -4,7 +4,7 @@
 //! libc) and, with the feature `sim`, `SimFs` (an in-memory disk that forgets what was not synced, fails on demand and
 //! counts). Over either go [`PooledFs`] (few descriptors for many files), [`UnmappedFs`] (copies in place of mappings),
 //! [`ReadOnlyFs`] (refuses every change) and [`OverlayFs`] (another file system for reading, memory for every change: how klog
-//! looks without writing).
+//! looks without writing). For tests there is `WatchedFs`, which tells of each operation before it is done.
 //!
 //! Promises: errors name the action and the path and keep the errno; a write either stores all bytes or answers an
 //! error (some bytes may then be on the disk, the caller cuts them back); no call is retried after a failed sync; every
@@ -25,6 +25,8 @@ mod real;
 pub mod sim;
 mod unmapped;
 mod wait_fd;
+#[cfg(any(test, feature = "sim", feature = "test-hooks"))]
+mod watched;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -49,6 +51,8 @@ pub use real::RealFs;
 pub use sim::SimFs;
 pub use unmapped::UnmappedFs;
 pub use wait_fd::WaitFd;
+#[cfg(any(test, feature = "sim", feature = "test-hooks"))]
+pub use watched::{FileOperation, FileWatch, WatchedFs};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,6 +84,7 @@ struct Given {
 /// What the records of one batch share.
 #[derive(Clone, Copy)]
 struct Group {
+    header: BatchHeader,
     facts: BatchFacts,
     /// Where the batch begins in the buffer; `None` if its bytes were decompressed.
     batch_start: Option<usize>,
@@ -123,11 +124,24 @@ impl<'c> RecordSlice<'c> {
         self.given.iter().map(move |given| slice.record(given))
     }
 
+    /// The header of the batch that record number `index` is stored in.
+    #[must_use]
+    pub fn batch_of(&self, index: usize) -> Option<&'c BatchHeader> {
+        let given = self.given.get(index)?;
+        Some(&self.group(given).header)
+    }
+
     #[inline]
-    fn record(&self, given: &Given) -> Record<'c> {
+    fn group(&self, given: &Given) -> &'c Group {
         let Some(group) = self.groups.get(given.group as usize) else {
             unreachable!("a record is given with its batch")
         };
+        group
+    }
+
+    #[inline]
+    fn record(&self, given: &Given) -> Record<'c> {
+        let group = self.group(given);
         let source = match group.batch_start {
             Some(start) => self.buffer.get(start..).unwrap_or_default(),
             None => self.inflated,
@@ -337,6 +351,7 @@ impl Cursor {
         let batch_start = (!self.decoder.is_inflating()).then_some(current.start);
         let group = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
         self.groups.push(Group {
+            header: *batch.header(),
             facts: *self.decoder.facts(),
             batch_start,
         });

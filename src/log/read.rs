@@ -102,6 +102,18 @@ pub struct ReadResult {
     pub is_first_larger: bool,
 }
 
+impl ReadResult {
+    /// How far a reader of this isolation could read then.
+    #[must_use]
+    pub fn readable_upto(&self, isolation: Isolation) -> Offset {
+        match isolation {
+            Isolation::LogEnd => self.log_end_offset,
+            Isolation::HighWatermark => self.high_watermark,
+            Isolation::TxnCommitted => self.last_stable_offset,
+        }
+    }
+}
+
 impl Log {
     /// Reads whole batches of one segment into `buffer`, from the one that holds `start` on. No data is no error.
     /// OFFSET_OUT_OF_RANGE below the log start and above the log end; BUFFER_TOO_SMALL, with the bytes needed as its

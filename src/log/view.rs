@@ -50,6 +50,7 @@ pub struct View {
     segment_base_offset: Offset,
     position: u64,
     is_first_larger: bool,
+    readable_upto: Offset,
     _count: Count,
 }
 
@@ -127,6 +128,12 @@ impl View {
     pub fn is_first_larger(&self) -> bool {
         self.is_first_larger
     }
+
+    /// How far its isolation let read when it was taken.
+    #[must_use]
+    pub fn readable_upto(&self) -> Offset {
+        self.readable_upto
+    }
 }
 
 impl Log {
@@ -144,6 +151,7 @@ impl Log {
 
     fn view_once(&self, start: Offset, options: &ReadOptions) -> Result<View> {
         let (nothing, place) = self.locate(start, options)?;
+        let readable_upto = nothing.readable_upto(options.isolation);
         let (found, end) = match &place {
             None => (nothing, None),
             Some(place) => place.view_of(options, &nothing)?,
@@ -163,6 +171,7 @@ impl Log {
             segment_base_offset: found.segment_base_offset,
             position: found.position,
             is_first_larger: found.is_first_larger,
+            readable_upto,
             _count: Count::new(self.health().monitor().pinned_bytes(), bytes),
         })
     }

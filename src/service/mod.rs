@@ -18,5 +18,5 @@ pub use background::Background;
 pub use cancel::CancelToken;
 pub use events::{Descriptor, EventOptions, EventStream, Take};
 pub use patience::{Ending, Patience};
-pub use wait::{kind_of, next_records_waiting, read_waiting, wait};
+pub use wait::{kind_of, next_records_waiting, read_waiting, view_waiting, wait};
 pub use waiter::{Ready, Tag, Waiter};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::patience::{Look, Patience, wait_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{
-    Condition, Cursor, Isolation, Log, ReadOptions, ReadResult, RecordSlice, WaitKind,
+    Condition, Cursor, Isolation, Log, ReadOptions, ReadResult, RecordSlice, View, WaitKind,
 };
 use crate::types::Offset;
 
@@ -113,11 +113,52 @@ pub fn read_waiting<T>(
     options: &ReadOptions,
     min_bytes: u64,
     patience: &Patience<'_>,
-    mut read: impl FnMut() -> Result<(ReadResult, T)>,
+    read: impl FnMut() -> Result<(ReadResult, T)>,
 ) -> Result<(ReadResult, T)> {
+    let came_to = |(found, _): &(ReadResult, T)| Came {
+        bytes: found.bytes,
+        next_offset: found.next_offset,
+        readable_upto: found.readable_upto(options.isolation),
+    };
+    take_waiting(log, start, options, min_bytes, patience, read, came_to)
+}
+
+/// Takes a view as [`Log::view`], and waits for it as [`read_waiting`].
+pub fn view_waiting(
+    log: &Log,
+    start: Offset,
+    options: &ReadOptions,
+    min_bytes: u64,
+    patience: &Patience<'_>,
+) -> Result<View> {
+    let take = || log.view(start, options);
+    let came_to = |view: &View| Came {
+        bytes: view.bytes().len(),
+        next_offset: view.next_offset(),
+        readable_upto: view.readable_upto(),
+    };
+    take_waiting(log, start, options, min_bytes, patience, take, came_to)
+}
+
+/// What an attempt to read came to.
+struct Came {
+    bytes: usize,
+    next_offset: Offset,
+    readable_upto: Offset,
+}
+
+fn take_waiting<T>(
+    log: &Log,
+    start: Offset,
+    options: &ReadOptions,
+    min_bytes: u64,
+    patience: &Patience<'_>,
+    mut take: impl FnMut() -> Result<T>,
+    came_to: impl Fn(&T) -> Came,
+) -> Result<T> {
     patience.check()?;
     if patience.is_none() {
-        return read();
+        return take();
     }
     // More than is asked for need not be there.
     let min_bytes = min_bytes.min(options.max_bytes as u64);
@@ -128,24 +169,17 @@ pub fn read_waiting<T>(
     }
     let mut from = start;
     loop {
-        let (found, more) = read()?;
-        if found.bytes > 0 {
-            return Ok((found, more));
-        }
-        let upto = match options.isolation {
-            Isolation::LogEnd => found.log_end_offset,
-            Isolation::HighWatermark => found.high_watermark,
-            Isolation::TxnCommitted => found.last_stable_offset,
-        };
-        if found.next_offset <= from && upto > from {
-            // It is there, and not to be given: larger than what was asked for.
-            return Ok((found, more));
+        let taken = take()?;
+        let came = came_to(&taken);
+        // Without bytes it may be there, and not to be given: larger than what was asked for.
+        if came.bytes > 0 || (came.next_offset <= from && came.readable_upto > from) {
+            return Ok(taken);
         }
         if waited == Waited::InVain {
             return Err(nothing_came(start));
         }
         // What is there was cleaned away, or left out by the bound: something must come behind it.
-        from = from.max(found.next_offset);
+        from = from.max(came.next_offset);
         waited = wait_to_read(log, from, options.isolation, 0, patience)?;
     }
 }

@@ -16,6 +16,7 @@ use klog::ffi::many::*;
 use klog::ffi::read::*;
 use klog::ffi::truncate::*;
 use klog::ffi::types::*;
+use klog::ffi::view::*;
 use klog::ffi::wait::*;
 
 use crate::asleep::{all_woken, woken};
@@ -311,6 +312,62 @@ fn reads_and_cursors_wait_and_are_ended() {
         },
         || close(owner),
     );
+    assert_eq!(ended, KLOG_ERR_CLOSED);
+}
+
+#[test]
+fn a_view_waits_and_is_ended() {
+    let root = tempfile::tempdir().unwrap();
+    let owner = manager(root.path());
+    let t = log(owner, "t");
+    let open = |start_offset, timeout_ms, cancel| {
+        let mut options = init!(klog_read_options);
+        options.timeout_ms = timeout_ms;
+        options.min_bytes = 100;
+        options.cancel = cancel;
+        let mut view = klog_view { id: 7 };
+        let mut info = init!(klog_view_info);
+        let status = klog_view_open(
+            t,
+            start_offset,
+            &raw const options,
+            &raw mut view,
+            &raw mut info,
+            null_mut(),
+        );
+        if status == KLOG_OK {
+            assert_eq!(klog_view_close(view), KLOG_OK);
+        } else {
+            assert_eq!(view.id, 0);
+        }
+        (status, info.len, info.next_offset)
+    };
+    assert_eq!(open(0, 0, NEVER), (KLOG_OK, 0, 0));
+    assert_eq!(open(0, 5, NEVER).0, KLOG_ERR_TIMED_OUT);
+    let both = woken(
+        || open(0, -1, NEVER),
+        || {
+            append(t);
+            append(t);
+        },
+    );
+    assert_eq!(
+        (both.0, both.2),
+        (KLOG_OK, 2),
+        "one has less than 100 bytes"
+    );
+    assert!(both.1 > 100, "{both:?}");
+    append(t);
+    let less = open(2, 5, NEVER);
+    assert_eq!((less.0, less.2), (KLOG_OK, 3), "what there is in time");
+    let cancel = token();
+    let cancelled = woken(
+        || open(3, -1, cancel).0,
+        || assert_eq!(klog_cancel_fire(cancel), KLOG_OK),
+    );
+    assert_eq!(cancelled, KLOG_ERR_CANCELLED);
+    assert_eq!(open(9, -1, NEVER).0, KLOG_ERR_OFFSET_OUT_OF_RANGE);
+    let ended = woken(|| open(3, -1, NEVER).0, || close(owner));
     assert_eq!(ended, KLOG_ERR_CLOSED);
 }
 

@@ -24,9 +24,11 @@ static klog_config broker_changes;
 static klog_config topic_overrides;
 static klog_manager manager;
 static klog_log opened_log;
+static klog_appender appender;
 static klog_cursor cursor;
 static klog_view view;
 static klog_cancel cancel;
+static klog_waiter waiter;
 static klog_events events;
 
 static char path[512], second_path[512];
@@ -34,6 +36,9 @@ static const char *dirs[1], *second_dirs[1];
 static klog_record records[4];
 static unsigned char packed[512], batches[512], buf[8192], scratch[8192];
 static size_t packed_len, batches_len;
+static klog_append_item item;
+static klog_packed_item packed_item;
+static uint64_t ticket;
 
 static void must(klog_status status, int line) {
     if (status != KLOG_OK) {
@@ -96,6 +101,10 @@ static void begin(void) {
     MUST(klog_manager_open(&options, &manager, &err));
     MUST(klog_log_open(manager, "t", 1, 0, &create, &opened_log, &err));
     MUST(klog_append(opened_log, records, 2, NULL, NULL, &err));
+    MUST(klog_appender_open(opened_log, NULL, &appender, &err));
+    MUST(klog_appender_add(appender, records, 1, 0, &ticket, &err));
+    MUST(klog_appender_flush(appender, -1, &err));
+    MUST(klog_waiter_open(manager, &waiter, NULL, &err));
     MUST(klog_cursor_open(opened_log, 0, NULL, &cursor, &err));
     MUST(klog_view_open(opened_log, 0, NULL, &view, &info, &err));
     MUST(klog_cancel_create(&cancel, &err));
@@ -110,6 +119,14 @@ static void begin(void) {
         memset(packed + at + 8, 0xff, 8);
         at += len;
     }
+    memset(&item, 0, sizeof item);
+    item.log = opened_log;
+    item.records = records;
+    item.count = 2;
+    memset(&packed_item, 0, sizeof packed_item);
+    packed_item.log = opened_log;
+    packed_item.packed = packed;
+    packed_item.len = packed_len;
 }
 
 /* Closes what is left of it, the manager last. */
@@ -117,6 +134,8 @@ static void end(void) {
     klog_config_close(config);
     klog_config_close(broker_changes);
     klog_config_close(topic_overrides);
+    klog_appender_close(appender, KLOG_CLOSE_DISCARD, NULL);
+    klog_waiter_close(waiter);
     klog_cursor_close(cursor);
     klog_view_close(view);
     klog_cancel_close(cancel);

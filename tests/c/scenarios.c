@@ -316,7 +316,6 @@ static void append_spoiled(char **words, int count) {
     }
 }
 
-#ifdef KLOG_CLEAN_ROLL
 static void clean(int rolls) {
     klog_clean_options options = KLOG_INIT(klog_clean_options);
     klog_clean_result result = KLOG_INIT(klog_clean_result);
@@ -327,7 +326,6 @@ static void clean(int rolls) {
             result.bytes_written);
     }
 }
-#endif
 
 static int step(char **words, int count) {
     const char *verb = words[0];
@@ -390,10 +388,8 @@ static int step(char **words, int count) {
         if (is_ok(klog_truncate_to(log_now, strtoll(words[1], NULL, 10), &truncated, &err))) {
             say(truncated ? "true" : "false");
         }
-#ifdef KLOG_CLEAN_ROLL
     } else if (strcmp(verb, "clean") == 0) {
         clean(count > 1);
-#endif
     } else if (strcmp(verb, "close") == 0) {
         is_ok(klog_manager_close(manager, 0, -1, &err));
     } else if (strcmp(verb, "reopen") == 0) {

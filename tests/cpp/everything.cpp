@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 namespace {
@@ -68,11 +69,15 @@ void append(klog::Log &log) {
     CHECK(std::string(refused.error().status_name()) == "KLOG_ERR_LOG_END_MISMATCH");
     MUST(log.append(batch));
     const auto batch_bytes = MUST(klog::encode(batch, 0, {}));
+    std::byte unpacked[512];
+    klog::Decoder decoder(batch_bytes);
+    CHECK(MUST(decoder.next_packed(unpacked)) == batch.packed().size() && MUST(decoder.next_packed(unpacked)) == 0);
     CHECK(MUST(log.append_raw(batch_bytes)).first_offset == 11);
     klog_record record{};
     record.value = "raw";
     record.value_len = 3;
     CHECK(MUST(log.append(klog::span<const klog_record>(&record, 1))).first_offset == 12);
+    CHECK(!MUST(klog::encode(klog::span<const klog_record>(&record, 1))).empty());
     klog::AppendOptions producer;
     producer.producer_id = 5;
     producer.flags = KLOG_APPEND_TRANSACTIONAL;
@@ -194,6 +199,165 @@ void maintenance(klog::Manager &manager, klog::Log &log) {
     CHECK(!log.move_to(7, std::chrono::milliseconds(1), &cancel));
 }
 
+/* Runs what waits in another thread, and what should end it once it waits, or before: both must do. */
+template <class Waits, class Ends>
+auto ended(Waits &&waits, Ends &&ends) {
+    std::optional<decltype(waits())> answer;
+    std::thread thread([&] { answer.emplace(waits()); });
+    ends();
+    thread.join();
+    return *std::move(answer);
+}
+
+void waiting(klog::Manager &manager, klog::Log &log) {
+    using std::chrono::milliseconds;
+    const std::int64_t end = MUST(log.end_offset());
+    klog::WaitOptions look;
+    look.timeout = milliseconds(0);
+    CHECK(log.wait(end, look).status() == KLOG_ERR_TIMED_OUT && MUST(log.wait(end - 1)) == end);
+    CHECK(MUST(ended([&] { return log.wait(end); }, [&] { MUST(log.append("wake", "up")); })) == end + 1);
+    klog::Cancel cancel = MUST(klog::Cancel::create());
+    klog::WaitOptions cancelled;
+    cancelled.cancel = &cancel;
+    CHECK(ended([&] { return log.wait(end + 1, cancelled); }, [&] { cancel.fire(); }).status() == KLOG_ERR_CANCELLED);
+    CHECK(log.wait(end, cancelled).status() == KLOG_ERR_CANCELLED);
+    cancelled.kind = 99;
+    CHECK(log.wait(end, cancelled).status() == KLOG_ERR_INVALID_ARGUMENT);
+
+    /* Reads and cursors that wait: what comes, nothing when the time is up, the token. */
+    std::byte buffer[512];
+    klog::ReadOptions patient;
+    patient.timeout = milliseconds(-1);
+    const auto came = ended([&] { return log.read(end + 1, buffer, patient); }, [&] { MUST(log.append("k", "v")); });
+    CHECK(came && came->first_offset == end + 1);
+    patient.cancel = &cancel;
+    CHECK(log.read(end + 2, buffer, patient).status() == KLOG_ERR_CANCELLED);
+    patient.timeout = milliseconds(1);
+    patient.cancel = nullptr;
+    CHECK(MUST(log.read(end + 2, buffer, patient)).bytes == 0);
+    const klog::View nothing = MUST(log.view(end + 2, patient));
+    CHECK(nothing.empty() && nothing.fd() == -1 && nothing.next_offset() == end + 2);
+    klog::Cursor brief = MUST(log.cursor(end + 2, patient));
+    CHECK(MUST(brief.next()).empty() && MUST(brief.next_packed(buffer)) == 0 && brief.result().log_end_offset == end + 2);
+    klog::Cancel stop = MUST(klog::Cancel::create());
+    patient.timeout = milliseconds(-1);
+    patient.cancel = &stop;
+    klog::Cursor tail = MUST(log.cursor(end + 2, patient));
+    auto tailed = ended([&] { return tail.next(); }, [&] { MUST(log.append("k", "tailed")); });
+    CHECK(tailed && tailed->size() == 1 && (*tailed)[0].value_text() == "tailed");
+    CHECK(ended([&] { return tail.next(); }, [&] { stop.fire(); }).status() == KLOG_ERR_CANCELLED);
+
+    klog::Waiter waiter = MUST(manager.waiter());
+    klog_ready room[4];
+    CHECK(waiter.fd() >= 0 && waiter.poll(room).status() == KLOG_ERR_TIMED_OUT);
+    MUST(waiter.arm(log, end + 3, 7));
+    look.kind = KLOG_WAIT_DURABLE;
+    MUST(waiter.arm(log, end + 3, 8, look));
+    const auto late = MUST(waiter.poll(room));
+    CHECK(late.size() == 1 && late[0].user_data == 8 && late[0].status == KLOG_ERR_TIMED_OUT && late[0].offset == -1);
+    const auto ready = MUST(ended([&] { return waiter.poll(room, milliseconds(-1)); }, [&] { MUST(log.append("k", "v")); }));
+    CHECK(ready.size() == 1 && ready[0].user_data == 7 && ready[0].offset == end + 4 && ready[0].log.id == log.raw().id);
+    CHECK(waiter.arm(log, 0, 9, cancelled).status() == KLOG_ERR_INVALID_ARGUMENT);
+    klog::Waiter other = std::move(waiter);
+    CHECK(waiter.poll(room).status() == KLOG_ERR_NULL_HANDLE && other.fd() >= 0);
+    MUST(other.close());
+    klog::Events events = MUST(manager.events());
+    CHECK(events.poll(milliseconds(-1), &stop).status() == KLOG_ERR_CANCELLED);
+}
+
+void many(klog::Manager &manager, klog::Log &log) {
+    const std::int64_t end = MUST(log.end_offset());
+    klog::AppenderOptions lots;
+    lots.append.compression = KLOG_COMPRESSION_LZ4;
+    klog::Appender appender = MUST(log.appender(lots));
+    const auto one = MUST(appender.add("k", "one", base_time));
+    klog::Batch batch;
+    batch.add("k", "two", base_time);
+    batch.add("k", "three", base_time);
+    const auto two = MUST(appender.add(batch));
+    CHECK(one > 0 && two > one);
+    CHECK(MUST(appender.wait(two)).first_offset == end + 1 && MUST(appender.wait(one)).first_offset == end);
+    CHECK(MUST(appender.wait(two)).records == 2 && MUST(log.end_offset()) == end + 3);
+    klog::Cancel fired = MUST(klog::Cancel::create());
+    fired.fire();
+    const auto three = MUST(appender.add(std::nullopt, klog::bytes("four"), base_time));
+    CHECK(appender.wait(three, std::chrono::milliseconds(-1), &fired).status() == KLOG_ERR_CANCELLED);
+    MUST(appender.flush());
+    CHECK(MUST(appender.wait(three)).last_offset == end + 3);
+    CHECK(appender.wait(99).status() == KLOG_ERR_INVALID_ARGUMENT);
+    MUST(appender.add("k", "five", base_time));
+    MUST(appender.close());
+    CHECK(MUST(log.end_offset()) == end + 5 && appender.flush().status() == KLOG_ERR_NULL_HANDLE);
+    appender = MUST(log.appender());
+    MUST(appender.add("k", "dropped"));
+    MUST(appender.close(KLOG_CLOSE_DISCARD));
+    {
+        klog::Appender brief = MUST(log.appender());
+        MUST(brief.add("k", "six"));
+    }
+    CHECK(MUST(log.end_offset()) == end + 6);
+    klog::AppenderOptions wrong;
+    wrong.append.expected_log_end = 1;
+    CHECK(log.appender(wrong).status() == KLOG_ERR_INVALID_ARGUMENT);
+
+    klog::Log second = MUST(manager.log("payments", 0, {KLOG_LOG_CREATE}));
+    klog_packed_item items[] = {klog::append_item(log, batch), klog::append_item(second, batch),
+                                klog::append_item(klog::Log(), batch)};
+    CHECK(manager.append_many(klog::span<klog_packed_item>(items, 2)) && items[0].first_offset == end + 6);
+    CHECK(items[1].last_offset == 1 && items[1].status == KLOG_OK);
+    CHECK(manager.append_many(items).status() == KLOG_ERR_NULL_HANDLE && items[2].first_offset == -1);
+    CHECK(items[0].status == KLOG_OK && items[2].status == KLOG_ERR_NULL_HANDLE && MUST(second.end_offset()) == 4);
+    klog_record record{};
+    record.value = "raw";
+    record.value_len = 3;
+    klog_append_item item[] = {klog::append_item(second, klog::span<const klog_record>(&record, 1))};
+    CHECK(manager.append_many(item) && item[0].first_offset == 4);
+    MUST(second.delete_log());
+}
+
+void cleaning(klog::Manager &manager) {
+    klog::Config compact = MUST(klog::Config::topic());
+    MUST(compact.set("cleanup.policy", "compact"));
+    klog::Log log = MUST(manager.log("prices", 0, {KLOG_LOG_CREATE, &compact}));
+    for (int n = 0; n < 10; n++) MUST(log.append(n % 2 == 0 ? "even" : "odd", std::to_string(n)));
+    klog::CleanOptions roll;
+    roll.flags = KLOG_CLEAN_ROLL | KLOG_DRY_RUN;
+    CHECK(MUST(manager.clean(&log, roll)).records_kept == 2 && MUST(log.info()).segments <= 2);
+    MUST(log.pause_cleaning());
+    roll.flags = KLOG_CLEAN_ROLL;
+    CHECK(manager.clean(&log, roll).status() == KLOG_ERR_CLEAN_PAUSED);
+    MUST(log.resume_cleaning());
+    CHECK(log.resume_cleaning().status() == KLOG_ERR_INVALID_ARGUMENT);
+    CHECK(log.await_cleaning(10, std::chrono::milliseconds(0)).status() == KLOG_ERR_TIMED_OUT);
+    const auto cleaned = MUST(manager.clean(&log, roll));
+    CHECK(cleaned.records_read == 10 && cleaned.records_kept == 2 && cleaned.first_dirty_offset == 10);
+    MUST(log.await_cleaning(10));
+    CHECK(MUST(log.cleaning()).phase == KLOG_CLEAN_PHASE_IDLE);
+    MUST(manager.clean());
+    klog::Cancel fired = MUST(klog::Cancel::create());
+    fired.fire();
+    roll.cancel = &fired;
+    roll.first_dirty_offset = 0;
+    CHECK(manager.clean(&log, roll).status() == KLOG_ERR_CANCELLED);
+    MUST(log.delete_log());
+}
+
+void told(klog::Manager &manager, const klog::Log &log) {
+    std::uint32_t count = 0;
+    while (klog::describe_metric(count)) count++;
+    CHECK(klog::describe_metric(count).status() == KLOG_ERR_END && *MUST(klog::describe_metric(0)).name != 0);
+    CHECK(MUST(manager.metrics()).size() == count && MUST(manager.metrics(&log)).size() == count);
+    CHECK(MUST(klog::Config::describe(0)).find("type") != std::string::npos || !MUST(klog::Config::describe(0)).empty());
+    CHECK(klog::Config::describe(10000).status() == KLOG_ERR_END);
+    const auto dir = MUST(manager.dir(0));
+    CHECK(dir.second == KLOG_OK && dir.first.filename() == "data" && manager.dir(1).status() == KLOG_ERR_END);
+    CHECK(klog::open_progress(dir.first).status() == KLOG_ERR_END);
+    MUST(manager.checkpoint(KLOG_CHECKPOINT_RECOVERY_POINT));
+    MUST(manager.own(0, "a-cluster", 1));
+    CHECK(manager.own(0, "another", 1).status() == KLOG_ERR_INVALID_ARGUMENT);
+    CHECK(!manager.retry("none", 0) && !manager.resolve("none", 0, 0) && !manager.promote("none", 0));
+}
+
 #if KLOG_EXCEPTIONS
 void exceptions(const klog::Log &log) {
     try {
@@ -237,6 +401,15 @@ int main(int argc, char **argv) {
     batches(log);
     offsets(log);
     maintenance(manager, log);
+    told(manager, log);
+    {
+        klog::Log other = MUST(manager.log("other", 0, {KLOG_LOG_CREATE}));
+        MUST(other.append("first", "record"));
+        waiting(manager, other);
+        many(manager, other);
+        cleaning(manager);
+        MUST(other.delete_log());
+    }
 #if KLOG_EXCEPTIONS
     exceptions(log);
 #endif
@@ -244,14 +417,20 @@ int main(int argc, char **argv) {
     /* The manager goes first; what was made of it answers, and a view goes on. */
     klog::View view = MUST(log.view(100));
     klog::Cursor cursor = MUST(log.cursor(100));
-    MUST(manager.close());
-    CHECK(!manager.close());
+    klog::Appender appender = MUST(log.appender());
+    const auto lost = MUST(appender.add("k", "lost"));
+    klog::Waiter waiter = MUST(manager.waiter());
+    klog_ready room[1];
+    CHECK(ended([&] { return log.wait(101); }, [&] { MUST(manager.close()); }).status() == KLOG_ERR_CLOSED);
+    CHECK(!manager.close() && appender.add("k", "v").status() == KLOG_ERR_CLOSED);
+    CHECK(waiter.poll(room).status() == KLOG_ERR_CLOSED && appender.wait(lost).status() == KLOG_ERR_CLOSED);
+    CHECK(appender.flush().status() == KLOG_ERR_CLOSED);
     CHECK(log.end_offset().status() == KLOG_ERR_CLOSED && cursor.next().status() == KLOG_ERR_CLOSED);
     CHECK(MUST(klog::Decoder(view.data()).next()).size() == 1);
     MUST(log.close());
 
     klog::Manager again = MUST(klog::Manager::open({dir / "data"}));
-    CHECK(MUST(again.info()).open_handles == 4);
+    CHECK(MUST(again.info()).open_handles == 6);
     klog::Log found = MUST(again.log("orders", 0));
     CHECK(MUST(found.end_offset()) == 101);
     MUST(found.delete_log());

@@ -135,6 +135,42 @@ pub(crate) fn compile_c(
     program
 }
 
+/// The scenarios of many threads.
+pub(crate) const CONCURRENT: &str = "tests/scenarios/concurrent/S6.scn";
+
+/// Which part of a scenario's close races is run: a tenth, or as the environment says.
+pub(crate) fn part_of_rounds() -> String {
+    std::env::var("KLOG_PART_OF_ROUNDS").unwrap_or_else(|_| "10".to_owned())
+}
+
+/// The scenarios of one thread.
+pub(crate) fn scenarios() -> Vec<PathBuf> {
+    let mut scenarios: Vec<PathBuf> = std::fs::read_dir(format!("{ROOT}/tests/scenarios"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "scn"))
+        .collect();
+    scenarios.sort();
+    assert!(scenarios.len() >= 5, "{scenarios:?}");
+    scenarios
+}
+
+/// Runs one scenario by a program in a directory of its own: no step may be wrong.
+pub(crate) fn play(program: &Path, scratch: &Path, scenario: &Path, parts: &[&str]) {
+    let dir = tempfile::tempdir_in(scratch).unwrap();
+    let told = printed(
+        Command::new(program)
+            .arg(scenario)
+            .arg(dir.path())
+            .args(parts),
+    );
+    assert!(
+        told.ends_with(" steps, 0 wrong\n"),
+        "{}: {told}",
+        scenario.display()
+    );
+}
+
 /// Those of these compilers that are on this machine; the first must be.
 pub(crate) fn compilers(names: &[&'static str]) -> Vec<&'static str> {
     let is_here = |name: &&str| Command::new(name).arg("--version").output().is_ok();
