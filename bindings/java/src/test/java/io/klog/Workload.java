@@ -44,8 +44,10 @@ final class Workload {
         ExecutorService pool = Executors.newFixedThreadPool(5);
         try (KlogManager manager = KlogManager.open(dir)) {
             List<Future<Void>> all = new ArrayList<>();
+            List<KlogLog> logs = new ArrayList<>();
             for (int n = 0; n < 2; n++) {
                 KlogLog log = manager.logOrCreate("load", n);
+                logs.add(log);
                 all.add(pool.submit(() -> append(log)));
                 all.add(pool.submit(() -> read(log)));
             }
@@ -58,6 +60,7 @@ final class Workload {
                 each.get();
             }
             storm.cancel(true);
+            logs.forEach(KlogLog::close);
         } finally {
             pool.shutdown();
         }
