@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 
 /**
  * A partition's log. Any thread may use it, also at once with a close of it or of its manager; from then on every call throws
@@ -276,7 +277,7 @@ public final class KlogLog implements AutoCloseable {
 
     /**
      * Tells when an end of the log lies above an offset. What follows in the same thread holds up all others who wait: it has
-     * to be short and may not wait; the future's Async methods are for the rest.
+     * to be short and may not wait; the future's Async methods are for the rest. What cannot be waited for is thrown at once.
      *
      * @param kind which end
      * @param offset also one that the log need not have yet
@@ -416,6 +417,16 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Makes all of the log durable, in another thread.
+     *
+     * @param executor whose
+     * @return completed when it is, or with the failure
+     */
+    public CompletableFuture<Void> flushAsync(Executor executor) {
+        return CompletableFuture.runAsync(this::flush, executor);
+    }
+
+    /**
      * Begins a new segment.
      *
      * @return its base offset
@@ -479,6 +490,17 @@ public final class KlogLog implements AutoCloseable {
      */
     public CleanResult clean(CleanOptions options) {
         return manager.clean(this, options);
+    }
+
+    /**
+     * Compacts this log in one pass, in another thread; {@link CleanOptions#cancel} ends it.
+     *
+     * @param options how; null for all defaults
+     * @param executor whose
+     * @return what it did, or the failure
+     */
+    public CompletableFuture<CleanResult> cleanAsync(CleanOptions options, Executor executor) {
+        return CompletableFuture.supplyAsync(() -> clean(options), executor);
     }
 
     /**
@@ -584,30 +606,7 @@ public final class KlogLog implements AutoCloseable {
      * @return in the order of the index
      */
     public List<AbortedTransaction> abortedTransactions(long from, long upto) {
-        Frame frame = Frame.take();
-        try {
-            DirectBuffer buffer = frame.bulk(64 * Layout.ABORTED_TXN_SIZE);
-            for (;;) {
-                int status = Library.calls().abortedTxns(
-                        id, from, upto, buffer.address, buffer.capacity() / Layout.ABORTED_TXN_SIZE, frame.number(), frame.error());
-                int count = (int) frame.numberValue();
-                if (status == Status.BUFFER_TOO_SMALL.code()) {
-                    buffer = frame.bulk(DirectBuffer.grown(buffer.capacity(), (long) count * Layout.ABORTED_TXN_SIZE));
-                    continue;
-                }
-                frame.check(status);
-                List<AbortedTransaction> all = new ArrayList<>(count);
-                for (int at = 0; at < count * Layout.ABORTED_TXN_SIZE; at += Layout.ABORTED_TXN_SIZE) {
-                    all.add(new AbortedTransaction(buffer.bytes.getLong(at + Layout.ABORTED_TXN_PRODUCER_ID),
-                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_FIRST_OFFSET),
-                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_LAST_OFFSET),
-                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_LAST_STABLE_OFFSET)));
-                }
-                return all;
-            }
-        } finally {
-            frame.give();
-        }
+        return AbortedTransaction.list(id, from, upto);
     }
 
     /**

@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 
 /**
  * Log directories that are open: this process owns them until {@link #close()}, unless they were opened read-only. Any thread
@@ -58,6 +60,17 @@ public final class KlogManager implements AutoCloseable {
             frame.give();
             KlogConfig.close(config);
         }
+    }
+
+    /**
+     * Opens log directories in another thread: recovery may take minutes, {@link #openProgress} tells how far it is.
+     *
+     * @param options which, and how
+     * @param executor whose
+     * @return for the caller to close, or the failure
+     */
+    public static CompletableFuture<KlogManager> openAsync(KlogManagerOptions options, Executor executor) {
+        return CompletableFuture.supplyAsync(() -> open(options), executor);
     }
 
     /**

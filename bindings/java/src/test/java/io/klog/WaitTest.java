@@ -39,6 +39,10 @@ class WaitTest {
 
     @BeforeEach
     void open() {
+        // That of the test before ends soon after its manager.
+        while (waiterThreads() > 0) {
+            Thread.onSpinWait();
+        }
         manager = KlogManager.open(dir);
         log = manager.logOrCreate("a", 0);
     }

@@ -31,6 +31,8 @@ public final class Beside {
     private static final Map<String, Double> BOUNDS = Map.of("append", 2.0, "scan", 1.5);
     /** Bytes a record that the collector has to take: what a call leaves, shared by its records. */
     private static final double ALLOCATED_MAX = 0.5;
+    /** Many and short, as C's rounds are: some of them are not interrupted by what else the machine does. */
+    private static final int SHORT_ITERATIONS = 40;
     private static final List<String> CONTESTANTS = List.of("c", "jni", "ffm", "kafka");
 
     /** The best of each contestant, by the name of the work. */
@@ -76,7 +78,7 @@ public final class Beside {
 
     private void run(String contestant, Class<?> work, String... options) throws RunnerException {
         ChainedOptionsBuilder how = options(work).forks(1).warmupIterations(4).warmupTime(TimeValue.milliseconds(500))
-                .measurementIterations(5).measurementTime(TimeValue.milliseconds(300)).jvmArgsAppend(options);
+                .measurementIterations(SHORT_ITERATIONS).measurementTime(TimeValue.milliseconds(30)).jvmArgsAppend(options);
         if (Runtime.version().feature() >= 24) {
             // The second for JMH itself.
             how.jvmArgsPrepend("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
