@@ -52,6 +52,7 @@ header: ## Render include/klog.h from src/ffi, and the list of exported function
 
 bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
 	$(CARGO) bench --bench log
+	$(CARGO) bench --bench calls --no-default-features --features sim,test-hooks
 	$(CARGO) bench --bench open
 	$(CARGO) bench --bench cleaner
 

@@ -7,7 +7,7 @@ use super::choose::{
     non_active,
 };
 use crate::error::Result;
-use crate::log::{Log, SegmentList, Shape};
+use crate::log::{Log, LogEnd, SegmentList, Shape};
 use crate::types::{Offset, TimestampMs};
 
 /// A log with what of it can be cleaned, as it was at one moment.
@@ -17,6 +17,8 @@ pub struct Examined {
     pub(super) segments: Arc<SegmentList>,
     /// Tells whether the log was cut since.
     pub(super) shape: Shape,
+    /// Where the log ended: what is appended later is not looked at.
+    pub(super) end: LogEnd,
     /// What can be cleaned.
     pub cleanable: Cleanable,
     /// Whether the checkpoint did not fit the log: it is to be written anew, whether the log is cleaned now or not.
@@ -91,6 +93,7 @@ pub fn examine(
     Ok(Examined {
         segments: list,
         shape,
+        end,
         cleanable: Cleanable::new(&segments, dirty.offset, uncleanable, delay_ms),
         rewrites_checkpoint: dirty.rewrites_checkpoint,
     })

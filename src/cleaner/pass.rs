@@ -27,7 +27,7 @@ use crate::error::Result;
 use crate::format::decoder::{InnerRule, RecordDecoder};
 use crate::format::txn_index::AbortedTxn;
 use crate::format::{offset_index, time_index};
-use crate::log::{Log, SegmentList, Shape};
+use crate::log::{Log, LogEnd, SegmentList, Shape};
 use crate::segment::Segment;
 use crate::types::{MAX_RELATIVE_OFFSET, Offset, ProducerId, TimestampMs, to_usize};
 
@@ -119,6 +119,7 @@ pub fn clean(
         log,
         segments: Arc::clone(&examined.segments),
         shape: examined.shape,
+        end: examined.end,
         aborted: Vec::new(),
         dirty,
         options,
@@ -146,6 +147,7 @@ struct Pass<'a> {
     log: &'a Log,
     segments: Arc<SegmentList>,
     shape: Shape,
+    end: LogEnd,
     /// Of each segment that has any, the aborted transactions of its index.
     aborted: Vec<(Offset, Arc<Vec<AbortedTxn>>)>,
     dirty: Cleanable,
@@ -171,7 +173,7 @@ impl Pass<'_> {
         self.stats.map_keys = self.map.len();
 
         let sources = segments_between(&self.segments, Offset::ZERO, end).to_vec();
-        let bytes = sources.iter().map(|segment| segment.size_bytes()).sum();
+        let bytes = sources.iter().map(|segment| self.bytes_of(segment)).sum();
         self.steps.watch.enter(Phase::Copying, bytes);
         let mut copy = Copying {
             transactions: CleanedTransactions::default(),
@@ -223,7 +225,17 @@ impl Pass<'_> {
     fn upper_of(&self, segment: &Segment) -> Offset {
         let from_here = self.segments.from_floor(segment.base_offset());
         let next = from_here.get(1).map(|next| next.base_offset());
-        next.unwrap_or(self.dirty.first_uncleanable)
+        next.unwrap_or(self.end.offset)
+    }
+
+    /// How far a segment is read: what is appended to the active one during a dry run lies behind.
+    fn bytes_of(&self, segment: &Segment) -> u64 {
+        let bytes = segment.size_bytes();
+        if segment.base_offset() == self.end.segment_base {
+            bytes.min(self.end.position)
+        } else {
+            bytes
+        }
     }
 
     fn groups(&self, sources: &[Arc<Segment>]) -> Result<Vec<std::ops::Range<usize>>> {
@@ -252,7 +264,7 @@ impl Pass<'_> {
             ..
         } = self.dirty;
         let dirty = segments_between(&self.segments, first_dirty, first_uncleanable).to_vec();
-        let bytes = dirty.iter().map(|segment| segment.size_bytes()).sum();
+        let bytes = dirty.iter().map(|segment| self.bytes_of(segment)).sum();
         self.steps.watch.enter(Phase::Mapping, bytes);
         let mut mapping = Mapping {
             transactions: CleanedTransactions::default(),
@@ -284,7 +296,8 @@ impl Pass<'_> {
         let entry = segment.with_indexes(|indexes| indexes.floor_offset(start))?;
         let position = entry.map_or(0, |entry| u64::from(entry.position));
         let upper = self.upper_of(segment);
-        let mut source = Source::new(segment, position, upper, self.options.read_bytes);
+        let positions = position..self.bytes_of(segment);
+        let mut source = Source::new(segment, positions, upper, self.options.read_bytes);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source
@@ -371,7 +384,8 @@ impl Pass<'_> {
         let now = self.options.now;
         let new_horizon = filter::new_horizon(now, self.config.delete_retention_ms);
         let upper = self.upper_of(segment);
-        let mut source = Source::new(segment, 0, upper, self.options.read_bytes);
+        let positions = 0..self.bytes_of(segment);
+        let mut source = Source::new(segment, positions, upper, self.options.read_bytes);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source

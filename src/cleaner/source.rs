@@ -1,6 +1,7 @@
 //! The batches of a segment as the cleaner reads them: each in its place, or an error that says where. Implements cleaner.md
 //! 5.7, hard-cases.md HC1.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,20 +37,17 @@ impl SourceName {
 }
 
 impl Source {
+    /// The batches between two positions.
     pub(super) fn new(
         segment: &Arc<Segment>,
-        position: u64,
+        positions: Range<u64>,
         upper: Offset,
         read_bytes: usize,
     ) -> Self {
         Self {
             expected: segment.base_offset(),
             upper,
-            scan: BatchScan::reading(
-                Arc::clone(segment.file()),
-                position..segment.size_bytes(),
-                read_bytes,
-            ),
+            scan: BatchScan::reading(Arc::clone(segment.file()), positions, read_bytes),
             name: SourceName(segment.path(SegmentFileKind::Log)),
         }
     }

@@ -382,38 +382,48 @@ pub(crate) fn push_record(
     now: TimestampMs,
 ) -> Result<()> {
     let read_bits = KLOG_RECORD_TRANSACTIONAL | KLOG_RECORD_LOG_APPEND_TIME;
-    let wrong =
-        |what: String| Error::invalid_argument(format!("record {index}: {what}")).at_record(index);
-    if record.flags & KLOG_RECORD_CONTROL != 0 {
-        return Err(wrong("a control record cannot be appended".to_owned()));
-    }
-    if record.flags & !(KLOG_RECORD_HAS_TIMESTAMP | read_bits) != 0 || record.reserved != 0 {
-        return Err(wrong(format!(
-            "unknown flags {:#x} or a reserved field that is not 0",
-            record.flags
-        )));
-    }
-    let timestamp = match (
-        record.flags & KLOG_RECORD_HAS_TIMESTAMP != 0,
-        record.timestamp_ms,
-    ) {
-        (true, TIMESTAMP_NOW) | (false, 0 | TIMESTAMP_NOW) => now,
-        (true, timestamp) => TimestampMs(timestamp),
-        (false, timestamp) => {
-            return Err(wrong(format!(
-                "timestamp_ms is {timestamp} without KLOG_RECORD_HAS_TIMESTAMP; set the flag, or 0"
-            )));
-        }
+    let unknown_bits = record.flags & !(KLOG_RECORD_HAS_TIMESTAMP | read_bits);
+    let has_timestamp = record.flags & KLOG_RECORD_HAS_TIMESTAMP != 0;
+    let timestamp = match (has_timestamp, record.timestamp_ms) {
+        (true, TIMESTAMP_NOW) | (false, 0 | TIMESTAMP_NOW) => Some(now),
+        (true, timestamp) => Some(TimestampMs(timestamp)),
+        (false, _) => None,
+    };
+    let Some(timestamp) = timestamp.filter(|_| unknown_bits == 0 && record.reserved == 0) else {
+        return Err(not_to_be_appended(record, index));
     };
     let key = nullable(record.key, record.key_len, "key", index)?;
     let value = nullable(record.value, record.value_len, "value", index)?;
     let count = check_int_len(record.header_count, "header_count", index)?;
+    if count == 0 {
+        return builder.push(timestamp, key, value, std::iter::empty());
+    }
     let headers = array(record.headers, count, "headers").map_err(|e| e.at_record(index))?;
     for header in headers {
         nullable(header.key.cast(), header.key_len, "header key", index)?;
         nullable(header.value, header.value_len, "header value", index)?;
     }
     builder.push(timestamp, key, value, headers.iter().map(header))
+}
+
+#[cold]
+fn not_to_be_appended(record: &klog_record, index: usize) -> Error {
+    let what = if record.flags & KLOG_RECORD_CONTROL != 0 {
+        "a control record cannot be appended".to_owned()
+    } else if record.flags & KLOG_RECORD_HAS_TIMESTAMP == 0
+        && ![0, TIMESTAMP_NOW].contains(&record.timestamp_ms)
+    {
+        format!(
+            "timestamp_ms is {} without KLOG_RECORD_HAS_TIMESTAMP; set the flag, or 0",
+            record.timestamp_ms
+        )
+    } else {
+        format!(
+            "unknown flags {:#x} or a reserved field that is not 0",
+            record.flags
+        )
+    };
+    Error::invalid_argument(format!("record {index}: {what}")).at_record(index)
 }
 
 /// Adds the records of a packed buffer.
@@ -428,7 +438,11 @@ pub(crate) fn push_packed(
         } else {
             record.timestamp
         };
-        builder.push(timestamp, record.key, record.value, record.headers)?;
+        if record.headers.len() == 0 {
+            builder.push(timestamp, record.key, record.value, std::iter::empty())?;
+        } else {
+            builder.push(timestamp, record.key, record.value, record.headers)?;
+        }
     }
     Ok(())
 }
@@ -443,6 +457,7 @@ fn header<'a>(header: &klog_header) -> Header<'a> {
 }
 
 /// Bytes that may be null: then their length is 0.
+#[inline]
 fn nullable<'a>(
     pointer: *const c_void,
     len: u64,

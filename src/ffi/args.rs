@@ -117,14 +117,17 @@ pub(crate) fn read_input<T: Growable>(pointer: *const T) -> Result<T> {
 }
 
 /// NULL_ARGUMENT, naming the parameter, for a null pointer.
+#[inline]
 pub(crate) fn check_required<T>(pointer: *const T, name: &str) -> Result<()> {
     if pointer.is_null() {
-        return Err(Error::new(
-            ErrorKind::NullArgument,
-            format!("{name} is null"),
-        ));
+        return Err(null_argument(name));
     }
     Ok(())
+}
+
+#[cold]
+fn null_argument(name: &str) -> Error {
+    Error::new(ErrorKind::NullArgument, format!("{name} is null"))
 }
 
 /// INVALID_ARGUMENT for bits that this library does not know.
@@ -149,6 +152,7 @@ pub(crate) fn check_reserved(fields: &[u64], name: &str) -> Result<()> {
 }
 
 /// The bytes that a caller gave; null only with length 0. They live as long as the call.
+#[inline]
 pub(crate) fn bytes<'a>(pointer: *const c_void, len: usize, name: &str) -> Result<&'a [u8]> {
     if len == 0 {
         return Ok(&[]);
@@ -172,6 +176,7 @@ pub(crate) fn buffer<'a>(pointer: *mut c_void, len: usize, name: &str) -> Result
 }
 
 /// An array that a caller gave; null only with count 0.
+#[inline]
 pub(crate) fn array<'a, T>(pointer: *const T, count: usize, name: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
@@ -203,15 +208,21 @@ pub(crate) fn array_mut<'a, T>(pointer: *mut T, count: usize, name: &str) -> Res
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
 }
 
+#[inline]
 fn check_len(len: usize, name: &str) -> Result<()> {
     // No object is larger; a slice of such a length would be undefined.
     if isize::try_from(len).is_err() {
-        return Err(Error::new(
-            ErrorKind::TooLarge,
-            format!("{name} has a length of {len} bytes, more than memory"),
-        ));
+        return Err(beyond_memory(len, name));
     }
     Ok(())
+}
+
+#[cold]
+fn beyond_memory(len: usize, name: &str) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("{name} has a length of {len} bytes, more than memory"),
+    )
 }
 
 /// The bytes of a text: `len` of them, or up to the NUL with [`NTS`].
@@ -318,6 +329,7 @@ pub(crate) fn give_array<T: Copy>(
 }
 
 /// A `size_t` of a struct's `u64` field.
+#[inline]
 pub(crate) fn size(value: u64, name: &str) -> Result<usize> {
     if value == u64::MAX {
         Ok(NTS)
@@ -334,15 +346,21 @@ fn too_large(value: u64, name: &str) -> Error {
 }
 
 /// Checks the length of one key, value or header: Kafka's length field is an int.
+#[inline]
 pub(crate) fn check_int_len(len: u64, name: &str, record: usize) -> Result<usize> {
     match i32::try_from(len) {
         Ok(_) => size(len, name),
-        Err(_) => Err(Error::new(
-            ErrorKind::TooLarge,
-            format!("the {name} of record {record} has {len} bytes, at most 2147483647"),
-        )
-        .at_record(record)),
+        Err(_) => Err(beyond_int(len, name, record)),
     }
+}
+
+#[cold]
+fn beyond_int(len: u64, name: &str, record: usize) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("the {name} of record {record} has {len} bytes, at most 2147483647"),
+    )
+    .at_record(record)
 }
 
 /// A KLOG_ISOLATION_ constant.

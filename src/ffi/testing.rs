@@ -39,7 +39,7 @@ enum Does {
 
 #[derive(Debug, Default)]
 struct Rules {
-    rules: Vec<Rule>,
+    of_files: Vec<Rule>,
     /// Operations that wait.
     held: u32,
     panic_in: Option<String>,
@@ -49,6 +49,8 @@ struct Rules {
 struct Script {
     /// Whether there is any rule; most runs of tests have none, and pay one load for each operation.
     has_rules: AtomicBool,
+    /// Whether a function is to panic: asked by every call.
+    has_panic: AtomicBool,
     rules: Mutex<Rules>,
     changed: Condvar,
 }
@@ -60,7 +62,7 @@ impl Script {
         let mut rules = self.rules.lock();
         change(&mut rules);
         self.has_rules
-            .store(!rules.rules.is_empty(), Ordering::SeqCst);
+            .store(!rules.of_files.is_empty(), Ordering::SeqCst);
         drop(rules);
         self.changed.notify_all();
     }
@@ -74,7 +76,7 @@ impl FileWatch for Script {
         let text = path.to_string_lossy();
         let mut rules = self.rules.lock();
         let matching = |rule: &Rule| rule.operation == operation && text.contains(&rule.part);
-        let Some(rule) = rules.rules.iter_mut().find(|rule| matching(rule)) else {
+        let Some(rule) = rules.of_files.iter_mut().find(|rule| matching(rule)) else {
             return Ok(());
         };
         if rule.skip > 0 {
@@ -91,7 +93,7 @@ impl FileWatch for Script {
             Does::Hold => {
                 rules.held += 1;
                 self.changed.notify_all();
-                while rules.rules.iter().any(&matching) {
+                while rules.of_files.iter().any(&matching) {
                     self.changed.wait(&mut rules);
                 }
                 rules.held -= 1;
@@ -110,13 +112,18 @@ pub(super) fn watched(base: Arc<dyn FileSystem>) -> Arc<dyn FileSystem> {
 /// The next call of the exported function `name` panics.
 pub fn panic_in(name: &str) {
     SCRIPT.rules.lock().panic_in = Some(name.to_owned());
+    SCRIPT.has_panic.store(true, Ordering::SeqCst);
 }
 
 #[allow(clippy::panic, reason = "told to")]
 pub(super) fn panic_if_told(name: &str) {
+    if !SCRIPT.has_panic.load(Ordering::Relaxed) {
+        return;
+    }
     let mut rules = SCRIPT.rules.lock();
     if rules.panic_in.as_deref() == Some(name) {
         rules.panic_in = None;
+        SCRIPT.has_panic.store(false, Ordering::SeqCst);
         drop(rules);
         panic!("as told");
     }
@@ -127,7 +134,7 @@ fn add_rule(operation: &str, part: &str, skip: u64, does: Does) -> Result<()> {
     let operation = *known
         .ok_or_else(|| Error::invalid_argument(format!("{operation} is no operation on files")))?;
     SCRIPT.change(|rules| {
-        rules.rules.push(Rule {
+        rules.of_files.push(Rule {
             operation,
             part: part.to_owned(),
             skip,
@@ -183,8 +190,9 @@ pub extern "C" fn klog_testing_await_held(count: u32) {
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_testing_clear() {
     SCRIPT.change(|rules| {
-        rules.rules.clear();
+        rules.of_files.clear();
         rules.panic_in = None;
+        SCRIPT.has_panic.store(false, Ordering::SeqCst);
     });
 }
 

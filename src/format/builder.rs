@@ -4,7 +4,7 @@
 use super::batch::{Attributes, BatchHeader, HEADER_BYTES, write_header};
 use super::codec::{Codec, Compressor, Lz4Header};
 use super::record::Header;
-use super::varint::{varint_len, varlong_len, write_varint, write_varlong};
+use super::varint::{put_varint, put_varlong, varint_len, varlong_len};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
@@ -13,8 +13,10 @@ const MAX_BATCH_BYTES: usize = 0x7fff_ffff;
 
 /// Collects records and makes one batch of them. All memory is kept for the next batch.
 pub struct BatchBuilder {
-    /// Room for the header, then the records as they are stored uncompressed.
+    /// Room for the header, then the records as they are stored uncompressed; the first `used` bytes count. It grows and does
+    /// not shrink, so that its memory is cleared once, not for each batch.
     buffer: Vec<u8>,
+    used: usize,
     /// Room for the header, then the compressed records.
     compressed: Vec<u8>,
     compressor: Compressor,
@@ -114,7 +116,8 @@ impl BatchBuilder {
     #[must_use]
     pub fn new() -> Self {
         let mut builder = Self {
-            buffer: Vec::new(),
+            buffer: vec![0; HEADER_BYTES],
+            used: HEADER_BYTES,
             compressed: Vec::new(),
             compressor: Compressor::new(),
             record_count: 0,
@@ -131,8 +134,7 @@ impl BatchBuilder {
 
     /// Forgets the records, keeps the memory.
     pub fn clear(&mut self) {
-        self.buffer.clear();
-        self.buffer.resize(HEADER_BYTES, 0);
+        self.used = HEADER_BYTES;
         self.record_count = 0;
         self.base_timestamp = TimestampMs::NONE;
         self.max_timestamp = TimestampMs::NONE;
@@ -161,7 +163,7 @@ impl BatchBuilder {
     /// Bytes of the batch if it is not compressed.
     #[must_use]
     pub fn uncompressed_bytes(&self) -> usize {
-        self.buffer.len()
+        self.used
     }
 
     /// Bytes of memory kept.
@@ -197,14 +199,14 @@ impl BatchBuilder {
     /// The records so far as a batch stores them uncompressed.
     #[must_use]
     pub fn records_bytes(&self) -> &[u8] {
-        self.buffer.get(HEADER_BYTES..).unwrap_or_default()
+        self.buffer.get(HEADER_BYTES..self.used).unwrap_or_default()
     }
 
     /// Where the builder is now, to come back to.
     #[must_use]
     pub fn mark(&self) -> BuilderMark {
         BuilderMark {
-            bytes: self.buffer.len(),
+            bytes: self.used,
             record_count: self.record_count,
             base_timestamp: self.base_timestamp,
             max_timestamp: self.max_timestamp,
@@ -216,8 +218,8 @@ impl BatchBuilder {
 
     /// Forgets the records that were added since `mark`, which is one of this builder's since its last [`Self::clear`].
     pub fn rewind(&mut self, mark: &BuilderMark) {
-        debug_assert!(mark.bytes <= self.buffer.len() && mark.record_count <= self.record_count);
-        self.buffer.truncate(mark.bytes);
+        debug_assert!(mark.bytes <= self.used && mark.record_count <= self.record_count);
+        self.used = mark.bytes.min(self.used);
         self.record_count = mark.record_count;
         self.base_timestamp = mark.base_timestamp;
         self.max_timestamp = mark.max_timestamp;
@@ -260,21 +262,8 @@ impl BatchBuilder {
         H: ExactSizeIterator<Item = Header<'a>> + Clone,
     {
         let index = usize::try_from(self.record_count).unwrap_or(0);
-        if timestamp.0 < -1 {
-            return Err(Error::new(
-                ErrorKind::InvalidTimestamp,
-                format!(
-                    "record {index} has the negative timestamp {timestamp}; -1 is the only one, for none"
-                ),
-            )
-            .at_record(index));
-        }
-        if offset_delta <= self.last_offset_delta {
-            return Err(Error::invalid_argument(format!(
-                "record {index} has the offset delta {offset_delta}, not above {} of the one before",
-                self.last_offset_delta
-            ))
-            .at_record(index));
+        if timestamp.0 < -1 || offset_delta <= self.last_offset_delta {
+            return Err(self.refused(index, offset_delta, timestamp));
         }
         let first = if self.record_count == 0 {
             timestamp
@@ -294,37 +283,24 @@ impl BatchBuilder {
             body_bytes = nullable_len(header.value, body_bytes);
         }
         let body_size = length(body_bytes, index)?;
-        if self
-            .buffer
-            .len()
-            .saturating_add(body_bytes)
-            .saturating_add(5)
-            > MAX_BATCH_BYTES
-        {
-            return Err(too_large(
-                index,
-                self.buffer.len().saturating_add(body_bytes),
-            ));
-        }
-        self.buffer.try_reserve(body_bytes + 5).map_err(|_| {
-            Error::new(
-                ErrorKind::NoMemory,
-                format!("no memory for a batch of {body_bytes} bytes more"),
-            )
-        })?;
-
-        let out = &mut self.buffer;
-        write_varint(out, body_size);
-        out.push(0);
-        write_varlong(out, timestamp_delta);
-        write_varint(out, offset_delta);
-        write_nullable(out, key);
-        write_nullable(out, value);
-        write_varint(out, header_count);
+        let record_bytes = body_bytes.saturating_add(varint_len(body_size));
+        let mut out = Writer {
+            rest: self.room(record_bytes, index)?,
+        };
+        out.varint(body_size);
+        out.bytes(&[0]);
+        out.varlong(timestamp_delta);
+        out.varint(offset_delta);
+        out.nullable(key);
+        out.nullable(value);
+        out.varint(header_count);
         for header in headers {
-            write_nullable(out, Some(header.key));
-            write_nullable(out, header.value);
+            out.nullable(Some(header.key));
+            out.nullable(header.value);
         }
+        // An iterator that gave other headers the second time; zeros are left of what it gave less.
+        debug_assert!(out.rest.is_empty(), "the headers are the same twice");
+        self.used += record_bytes;
         self.base_timestamp = base;
         self.max_timestamp = self.max_timestamp.max(timestamp);
         if timestamp.is_some() {
@@ -334,6 +310,52 @@ impl BatchBuilder {
         self.has_null_key |= key.is_none();
         self.last_offset_delta = offset_delta;
         self.record_count += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn refused(&self, index: usize, offset_delta: i32, timestamp: TimestampMs) -> Error {
+        let error = if timestamp.0 < -1 {
+            Error::new(
+                ErrorKind::InvalidTimestamp,
+                format!(
+                    "record {index} has the negative timestamp {timestamp}; -1 is the only one, for none"
+                ),
+            )
+        } else {
+            Error::invalid_argument(format!(
+                "record {index} has the offset delta {offset_delta}, not above {} of the one before",
+                self.last_offset_delta
+            ))
+        };
+        error.at_record(index)
+    }
+
+    /// Room for a record behind the last one.
+    #[inline]
+    fn room(&mut self, record_bytes: usize, index: usize) -> Result<&mut [u8]> {
+        let end = self.used.saturating_add(record_bytes);
+        if end > self.buffer.len() {
+            self.grow(end, index)?;
+        }
+        Ok(self.buffer.get_mut(self.used..end).unwrap_or_default())
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize, index: usize) -> Result<()> {
+        if end > MAX_BATCH_BYTES {
+            return Err(too_large(index, end));
+        }
+        let missing = end - self.buffer.len();
+        self.buffer.try_reserve(missing).map_err(|_| {
+            Error::new(
+                ErrorKind::NoMemory,
+                format!("no memory for a batch of {end} bytes"),
+            )
+        })?;
+        // All that was reserved, which is twice as much as before: so this is seldom.
+        let capacity = self.buffer.capacity();
+        self.buffer.resize(capacity, 0);
         Ok(())
     }
 
@@ -351,11 +373,12 @@ impl BatchBuilder {
             .unwrap_or(self.last_offset_delta.max(0));
         let batch = if options.codec == Codec::None || self.record_count == 0 {
             attributes = attributes.with_codec(Codec::None);
-            &mut self.buffer
+            self.buffer.get_mut(..self.used).unwrap_or_default()
         } else {
             self.compressed.clear();
             self.compressed.resize(HEADER_BYTES, 0);
-            let records = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
+            let records = self.buffer.get(HEADER_BYTES..self.used);
+            let records = records.unwrap_or_default();
             self.compressor.compress(
                 options.codec,
                 options.level,
@@ -363,7 +386,7 @@ impl BatchBuilder {
                 records,
                 &mut self.compressed,
             )?;
-            &mut self.compressed
+            self.compressed.as_mut_slice()
         };
         if batch.len() > MAX_BATCH_BYTES {
             return Err(too_large(
@@ -394,6 +417,7 @@ impl BatchBuilder {
     }
 }
 
+#[inline]
 fn nullable_len(bytes: Option<&[u8]>, sum: usize) -> usize {
     // A length beyond i32 makes the sum fail the check of the whole body.
     let len = bytes.map_or(0, <[u8]>::len);
@@ -403,17 +427,52 @@ fn nullable_len(bytes: Option<&[u8]>, sum: usize) -> usize {
     sum.saturating_add(prefix).saturating_add(len)
 }
 
-#[inline]
-fn write_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
-    match bytes {
-        None => write_varint(out, -1),
-        Some(bytes) => {
-            write_varint(out, i32::try_from(bytes.len()).unwrap_or(i32::MAX));
-            out.extend_from_slice(bytes);
+/// Writes into a place that was measured before.
+struct Writer<'b> {
+    rest: &'b mut [u8],
+}
+
+impl Writer<'_> {
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8]) {
+        let rest = std::mem::take(&mut self.rest);
+        if let Some((place, rest)) = rest.split_at_mut_checked(bytes.len()) {
+            place.copy_from_slice(bytes);
+            self.rest = rest;
+        }
+    }
+
+    #[inline]
+    fn varint(&mut self, value: i32) {
+        let used = put_varint(self.rest, value);
+        self.skip(used);
+    }
+
+    #[inline]
+    fn varlong(&mut self, value: i64) {
+        let used = put_varlong(self.rest, value);
+        self.skip(used);
+    }
+
+    #[inline]
+    fn skip(&mut self, bytes: usize) {
+        let rest = std::mem::take(&mut self.rest);
+        self.rest = rest.get_mut(bytes..).unwrap_or_default();
+    }
+
+    #[inline]
+    fn nullable(&mut self, bytes: Option<&[u8]>) {
+        match bytes {
+            None => self.varint(-1),
+            Some(bytes) => {
+                self.varint(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+                self.bytes(bytes);
+            }
         }
     }
 }
 
+#[inline]
 fn length(len: usize, index: usize) -> Result<i32> {
     i32::try_from(len).map_err(|_| too_large(index, len))
 }

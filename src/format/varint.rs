@@ -110,13 +110,55 @@ pub fn write_unsigned_varint(out: &mut Vec<u8>, value: u32) {
 }
 
 #[inline]
+fn write_raw(out: &mut Vec<u8>, raw: u64) {
+    let mut place = [0; MAX_VARLONG_BYTES];
+    let len = put_raw(&mut place, raw);
+    out.extend_from_slice(place.get(..len).unwrap_or_default());
+}
+
+/// Writes a zig-zag 32-bit value to the front of `out`; how many bytes it has. Of one that does not fit only a part is written.
+#[inline]
+pub fn put_varint(out: &mut [u8], value: i32) -> usize {
+    put_raw(out, u64::from(zigzag_encode32(value)))
+}
+
+/// Writes a zig-zag 64-bit value to the front of `out`; how many bytes it has. Of one that does not fit only a part is written.
+#[inline]
+pub fn put_varlong(out: &mut [u8], value: i64) -> usize {
+    put_raw(out, zigzag_encode64(value))
+}
+
+#[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // seven bits at a time
-fn write_raw(out: &mut Vec<u8>, mut raw: u64) {
-    while raw >= 0x80 {
-        out.push((raw as u8) | 0x80);
+fn put_raw(out: &mut [u8], raw: u64) -> usize {
+    // Most values have one byte or two.
+    match out {
+        [a, ..] if raw < 0x80 => {
+            *a = raw as u8;
+            return 1;
+        }
+        [a, b, ..] if raw < 0x4000 => {
+            *a = (raw as u8) | 0x80;
+            *b = (raw >> 7) as u8;
+            return 2;
+        }
+        _ => {}
+    }
+    put_long(out, raw)
+}
+
+#[inline(never)]
+#[allow(clippy::cast_possible_truncation)] // seven bits at a time
+fn put_long(out: &mut [u8], mut raw: u64) -> usize {
+    let len = raw_len(raw);
+    for place in out.iter_mut().take(len) {
+        *place = (raw as u8) | 0x80;
         raw >>= 7;
     }
-    out.push(raw as u8);
+    if let Some(last) = out.get_mut(len - 1) {
+        *last &= 0x7f;
+    }
+    len
 }
 
 /// How many bytes [`write_varint`] appends.
@@ -133,10 +175,15 @@ pub const fn varlong_len(value: i64) -> usize {
     raw_len(zigzag_encode64(value))
 }
 
+#[inline(always)]
 const fn raw_len(raw: u64) -> usize {
-    // Seven bits a byte, at least one byte.
-    let bits = 64 - (raw | 1).leading_zeros();
-    bits.div_ceil(7) as usize
+    // Most values have one byte or two.
+    if raw < 0x4000 {
+        return 1 + (raw >= 0x80) as usize;
+    }
+    // Seven bits a byte: nine sixty-fourths, rounded up, which is the same for all lengths there are.
+    let bits = 64 - raw.leading_zeros() as usize;
+    (bits * 9 + 64) / 64
 }
 
 #[cfg(test)]

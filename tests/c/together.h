@@ -99,6 +99,8 @@ static void *follow_records(void *of) {
 
 static void clean_once(shared *all) {
     klog_clean_options options = KLOG_INIT(klog_clean_options);
+    options.flags = KLOG_CLEAN_ROLL | KLOG_DRY_RUN;
+    MUST(klog_clean(all->manager, all->log, &options, NULL, &err));
     options.flags = KLOG_CLEAN_ROLL;
     MUST(klog_clean(all->manager, all->log, &options, NULL, &err));
 }

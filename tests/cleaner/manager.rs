@@ -242,6 +242,30 @@ fn a_dry_run_counts_what_a_pass_does_and_changes_nothing() {
 }
 
 #[test]
+fn what_is_appended_during_a_dry_run_is_not_looked_at() {
+    let home = home();
+    let manager = home.open();
+    let log = filled(&manager);
+    let append_more = || {
+        append(&log, &[rec(NOW, "k0", "new")]);
+        Ok(())
+    };
+    let dry = CleanOptions {
+        pass: Some(Pass::DryRun),
+        roll: Roll::First,
+        ..CleanOptions::default()
+    };
+    let alone = manager.clean(&log, &dry).unwrap().unwrap();
+    let watched = CleanOptions {
+        cancel: Some(&append_more),
+        ..dry
+    };
+    let beside = manager.clean(&log, &watched).unwrap().unwrap();
+    assert!(log.end_offset() > Offset(9));
+    assert_eq!(beside, alone);
+}
+
+#[test]
 fn a_pass_can_be_cancelled_and_leaves_nothing_behind() {
     let home = home();
     let manager = home.open();

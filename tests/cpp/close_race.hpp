@@ -225,6 +225,7 @@ private:
 inline void race_once(const std::filesystem::path &dir, int threads, std::mt19937_64 &random, Verdict &verdict) {
     klog::ManagerOptions options;
     options.now_ms = t0;
+    options.recovery_threads = loading_threads;
     Race race;
     klog::Config compact = klog::Config::topic().value();
     compact.set("cleanup.policy", "compact").value();

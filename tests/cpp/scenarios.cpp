@@ -77,6 +77,7 @@ private:
         must(config.set("log.initial.task.delay.ms", "9223372036854775807"));
         klog::ManagerOptions options{0, &config};
         options.now_ms = now_;
+        options.recovery_threads = loading_threads;
         manager_ = must(klog::Manager::open(dir_, options));
     }
 

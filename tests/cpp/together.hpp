@@ -125,10 +125,12 @@ private:
     }
 
     void clean() {
-        klog::CleanOptions roll;
-        roll.flags = KLOG_CLEAN_ROLL;
-        const auto cleaned = manager_.clean(&log_, roll);
-        if (!cleaned) verdict_.wrong("clean", cleaned.error());
+        for (const bool is_dry : {true, false}) {
+            klog::CleanOptions options;
+            options.flags = is_dry ? KLOG_CLEAN_ROLL | KLOG_DRY_RUN : KLOG_CLEAN_ROLL;
+            const auto cleaned = manager_.clean(&log_, options);
+            if (!cleaned) verdict_.wrong("clean", cleaned.error());
+        }
     }
 
     std::map<std::string, std::int64_t> last_of_keys() {
