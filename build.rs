@@ -16,9 +16,13 @@ mod header {
     use std::path::PathBuf;
 
     /// The files of the header, in the order of reading.
-    const SOURCES: [&str; 22] = [
+    const SOURCES: [&str; 26] = [
         "constants.rs",
-        "types.rs",
+        "types/basics.rs",
+        "types/manager.rs",
+        "types/append.rs",
+        "types/read.rs",
+        "types/upkeep.rs",
         "version.rs",
         "config.rs",
         "manager.rs",

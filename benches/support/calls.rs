@@ -1,6 +1,11 @@
 //! What calls of the C ABI cost, as multiples of an empty one that is measured beside them: guard, handle, answer. The log lies in
 //! a file system in memory where there is one, so that no disk is measured; what the same bytes cost there by pwrite and pread is
 //! measured beside it.
+#![allow(
+    clippy::wildcard_imports,
+    clippy::disallowed_methods,
+    reason = "names of C, and times of a machine"
+)]
 
 use std::ffi::{CString, c_void};
 use std::hint::black_box;
@@ -116,6 +121,7 @@ impl Subject {
             &raw mut log,
             null_mut(),
         ));
+        // SAFETY: integers and pointers, for which zero is a value.
         let mut record: klog_record = unsafe { std::mem::zeroed() };
         record.key = KEY.as_ptr().cast();
         record.key_len = KEY.len() as u64;
