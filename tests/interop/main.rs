@@ -14,6 +14,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../support/skip.rs"]
+mod skip;
+
 #[path = "../crash/run.rs"]
 mod run;
 
@@ -29,6 +32,7 @@ mod differential;
 mod dump_tool;
 mod followed;
 mod framings;
+mod from_go;
 mod killed;
 mod reads;
 mod recovered;
