@@ -11,6 +11,7 @@ public final class ReadOptions {
     private Isolation isolation = Isolation.LOG_END;
     private long maxBytes;
     private int maxRecords;
+    private long minBytes;
 
     /** All defaults: up to the log end, as much as the buffer holds. */
     public ReadOptions() {
@@ -55,6 +56,17 @@ public final class ReadOptions {
     }
 
     /**
+     * Of a fetch that waits: so many bytes of stored batches have to be there.
+     *
+     * @param bytes 0 is any
+     * @return this
+     */
+    public ReadOptions minBytes(long bytes) {
+        minBytes = bytes;
+        return this;
+    }
+
+    /**
      * Of a cursor: gives control records too.
      *
      * @param on whether to
@@ -84,7 +96,16 @@ public final class ReadOptions {
         return flag(Layout.READ_SLICE, on);
     }
 
-    /** Lays the options out in a frame. */
+    /** Which end of the log such a read comes to. */
+    OffsetKind end() {
+        return OffsetKind.of(isolation);
+    }
+
+    long minBytes() {
+        return minBytes;
+    }
+
+    /** Lays the options out in a frame. Waiting is not the library's, which would hold a thread. */
     static long in(Frame frame, ReadOptions options) {
         ReadOptions o = options == null ? DEFAULT : options;
         long address = frame.in(Layout.READ_OPTIONS_SIZE);
