@@ -39,6 +39,9 @@ type ReadOptions struct {
 	Control bool
 	// BatchInfo lets a Cursor tell of the batches that its records are in, with Cursor.Batch.
 	BatchInfo bool
+	// LeaderEpoch, if not nil, is what the reader takes for the log's latest: ErrFencedLeaderEpoch if the log has a newer one,
+	// ErrUnknownLeaderEpoch if it does not know that one yet.
+	LeaderEpoch *int32
 	// Follow waits at the end of what may be read until there is more, instead of answering that there is nothing.
 	Follow bool
 	// MinBytes: with Follow, how many bytes of batches are to be there before the wait ends; 0 is any.
@@ -81,6 +84,10 @@ func (o *ReadOptions) c() C.klog_read_options {
 	}
 	if o.Slice {
 		c.flags |= C.KLOG_READ_SLICE
+	}
+	if o.LeaderEpoch != nil {
+		c.flags |= C.KLOG_READ_HAS_EPOCH
+		c.leader_epoch = C.int32_t(*o.LeaderEpoch)
 	}
 	if o.BatchInfo {
 		c.flags |= C.KLOG_READ_BATCH_INFO

@@ -211,6 +211,12 @@ func TestAppendOptionsHold(t *testing.T) {
 	if found, at, err := log.OffsetForEpoch(5); found != 5 || at != 2 || err != nil {
 		t.Error(found, at, err)
 	}
+	for leader, wanted := range map[int32]error{4: klog.ErrFencedLeaderEpoch, 5: nil, 6: klog.ErrUnknownLeaderEpoch} {
+		_, err := log.ReadRaw(t.Context(), 0, make([]byte, 1000), &klog.ReadOptions{LeaderEpoch: &leader})
+		if (wanted == nil && err != nil) || !errors.Is(err, wanted) {
+			t.Error(leader, err)
+		}
+	}
 	epoch = 4
 	if _, err := log.Append(one, &klog.AppendOptions{LeaderEpoch: &epoch}); !errors.Is(err, klog.ErrFencedLeaderEpoch) {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package io.klog;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -8,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Log directories that are open: this process owns them until {@link #close()}, unless they were opened read-only. Any thread
@@ -22,6 +24,8 @@ public final class KlogManager implements AutoCloseable {
     /** Logs, cursors and event streams that are open. */
     final Handle.Children children = new Handle.Children();
     private final Handle handle;
+    /** Whether a close that was limited has not ended. */
+    private final AtomicBoolean isEnding = new AtomicBoolean();
 
     private KlogManager(long id) {
         this.id = id;
@@ -486,8 +490,23 @@ public final class KlogManager implements AutoCloseable {
      */
     @Override
     public void close() {
+        close(-1);
+    }
+
+    /**
+     * As {@link #close()}, but waits for calls that run, and for the disk, only so long; what appenders hold is appended
+     * first. If it is not done by then it goes on, and this, or {@link #close()}, may be called again to wait for it.
+     *
+     * @param timeout how long to wait
+     * @return whether all is closed
+     */
+    public boolean close(Duration timeout) {
+        return close(Math.max(0, timeout.toMillis()));
+    }
+
+    private boolean close(long timeoutMs) {
+        KlogException failure = null;
         if (handle.close()) {
-            KlogException failure = null;
             for (Appender appender : appenders) {
                 try {
                     appender.close();
@@ -495,11 +514,14 @@ public final class KlogManager implements AutoCloseable {
                     failure = failure == null ? refused : failure;
                 }
             }
-            end(0);
-            if (failure != null) {
-                throw failure;
-            }
+        } else if (!isEnding.compareAndSet(true, false)) {
+            return true;
         }
+        boolean isDone = end(0, timeoutMs);
+        if (failure != null) {
+            throw failure;
+        }
+        return isDone;
     }
 
     /** Closes without writing anything, as a crash would: the next opening recovers. What appenders hold is dropped. */
@@ -508,15 +530,22 @@ public final class KlogManager implements AutoCloseable {
             for (Appender appender : appenders) {
                 appender.discard();
             }
-            end(Layout.CLOSE_ABANDON);
+            end(Layout.CLOSE_ABANDON, -1);
         }
     }
 
-    private void end(int flags) {
+    private boolean end(int flags, long timeoutMs) {
         try {
-            Call.run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
-        } finally {
+            Call.run((calls, frame) -> calls.managerClose(id, flags, timeoutMs, frame.error()));
+        } catch (KlogException failure) {
+            if (failure.status() == Status.TIMED_OUT) {
+                isEnding.set(true);
+                return false;
+            }
             children.close();
+            throw failure;
         }
+        children.close();
+        return true;
     }
 }

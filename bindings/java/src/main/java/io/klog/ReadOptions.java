@@ -12,6 +12,7 @@ public final class ReadOptions {
     private long maxBytes;
     private int maxRecords;
     private long minBytes;
+    private int leaderEpoch;
 
     /** All defaults: up to the log end, as much as the buffer holds. */
     public ReadOptions() {
@@ -67,6 +68,18 @@ public final class ReadOptions {
     }
 
     /**
+     * What the reader takes for the log's latest leader epoch: a read is refused if the log has a newer one, or does not know
+     * that one yet.
+     *
+     * @param epoch the epoch
+     * @return this
+     */
+    public ReadOptions leaderEpoch(int epoch) {
+        leaderEpoch = epoch;
+        return flag(Layout.READ_HAS_EPOCH, true);
+    }
+
+    /**
      * Of a cursor: gives control records too.
      *
      * @param on whether to
@@ -113,6 +126,7 @@ public final class ReadOptions {
         frame.inInt(Layout.READ_OPTIONS_ISOLATION, o.isolation.code());
         frame.inLong(Layout.READ_OPTIONS_MAX_BYTES, o.maxBytes);
         frame.inInt(Layout.READ_OPTIONS_MAX_RECORDS, o.maxRecords);
+        frame.inInt(Layout.READ_OPTIONS_LEADER_EPOCH, o.leaderEpoch);
         return address;
     }
 }

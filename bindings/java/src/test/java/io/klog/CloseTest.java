@@ -54,6 +54,24 @@ class CloseTest {
     }
 
     @Test
+    void aCloseThatIsLimitedEndsOrCanBeCalledAgain() {
+        KlogManager manager = KlogManager.open(dir);
+        KlogLog log = manager.logOrCreate("a", 0);
+        log.append(null, bytes("x"));
+        // It may be done at once, or not: then it is waited for.
+        if (!manager.close(Duration.ZERO)) {
+            assertTrue(manager.close(Duration.ofMinutes(1)));
+        }
+        assertTrue(manager.close(Duration.ZERO));
+        manager.close();
+        assertThrows(KlogClosedException.class, log::endOffset);
+        try (KlogManager again = KlogManager.open(dir)) {
+            assertEquals(1, again.logOrCreate("a", 0).endOffset());
+            assertTrue(again.close(Duration.ofMinutes(1)));
+        }
+    }
+
+    @Test
     void everyCallAfterACloseThrows() {
         KlogManager manager = KlogManager.open(dir);
         KlogLog log = manager.logOrCreate("a", 0);

@@ -165,10 +165,19 @@ class OperationsTest {
         assertEquals(3, log.endOffsetForEpoch(2).endOffset());
         assertEquals(-1, log.endOffsetForEpoch(5).endOffset());
         log.assignEpoch(4, 3);
+        assertEquals(Status.FENCED_LEADER_EPOCH, refusal(log, 3));
+        assertEquals(Status.UNKNOWN_LEADER_EPOCH, refusal(log, 5));
+        log.read(0, java.nio.ByteBuffer.allocate(1000), new ReadOptions().leaderEpoch(4));
         assertEquals(4, log.info().latestEpoch());
         assertEquals(3, log.offsetForTime(KlogLog.LATEST).orElseThrow().offset());
         assertEquals(0, log.offsetForTime(KlogLog.EARLIEST).orElseThrow().offset());
         assertTrue(log.offsetForTime(NOW + 1_000_000_000).isEmpty());
+    }
+
+    /** What a read is answered that takes this for the log's latest leader epoch. */
+    private static Status refusal(KlogLog log, int epoch) {
+        ReadOptions options = new ReadOptions().leaderEpoch(epoch);
+        return assertThrows(KlogException.class, () -> log.read(0, java.nio.ByteBuffer.allocate(1000), options)).status();
     }
 
     @Test
