@@ -11,7 +11,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install go-lib test test-long header bench interop java tools clean
+.PHONY: help quickstart install go-lib test test-long header bench interop java java-install java-bench tools clean
 
 help: ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -65,9 +65,15 @@ tests/interop/target/klog-interop.jar: tests/interop/pom.xml $(shell find tests/
 java: ## Build the Java binding, and run its tests.
 	@tests/run/java
 
+java-install: ## Build the jar, and put it where Maven projects of this machine find it.
+	@bindings/java/install
+
+java-bench: interop ## Measure the Java binding over both its backends beside C and beside Kafka's own log. TURNS=3
+	@bindings/java/with-kafka/bench $(TURNS)
+
 tools: ## Install what the tests need and the machine lacks.
 	@tests/run/setup
 
 clean: ## Remove everything that was built.
 	$(CARGO) clean --quiet
-	rm -rf tests/interop/target bindings/java/target
+	rm -rf tests/interop/target bindings/java/target bindings/java/with-kafka/target

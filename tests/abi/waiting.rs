@@ -685,3 +685,49 @@ fn many_logs_are_appended_to_in_one_call_with_an_answer_each() {
     close(another);
     close(owner);
 }
+
+/// Readers that know of another leader than the log does are told, in all forms of reading.
+#[test]
+fn reads_of_another_leader_epoch_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let owner = manager(root.path());
+    let t = log(owner, "t");
+    append(t);
+    ok(|e| klog::ffi::offsets::klog_epoch_assign(t, 5, 1, e));
+    append(t);
+    let statuses = |flags, leader_epoch| {
+        let mut options = init!(klog_read_options);
+        options.flags = flags;
+        options.leader_epoch = leader_epoch;
+        let opts = &raw const options;
+        let mut buf = [0u8; 400];
+        let place = buf.as_mut_ptr().cast();
+        let mut out = init!(klog_read_result);
+        let mut info = init!(klog_view_info);
+        let (mut view, mut cursor) = (klog_view { id: 0 }, klog_cursor { id: 0 });
+        let read = klog_read(t, 0, opts, place, 400, &raw mut out, null_mut());
+        let viewed = klog_view_open(t, 0, opts, &raw mut view, &raw mut info, null_mut());
+        if viewed == KLOG_OK {
+            assert_eq!(klog_view_close(view), KLOG_OK);
+        }
+        let opened = klog_cursor_open(t, 0, opts, &raw mut cursor, null_mut());
+        if opened != KLOG_OK {
+            return [read, viewed, opened];
+        }
+        let next = klog_cursor_next_packed(cursor, place, 400, &raw mut out, null_mut());
+        assert_eq!(klog_cursor_close(cursor), KLOG_OK);
+        [read, viewed, next]
+    };
+    assert_eq!(statuses(0, 0), [KLOG_OK; 3]);
+    assert_eq!(statuses(KLOG_READ_HAS_EPOCH, 5), [KLOG_OK; 3]);
+    assert_eq!(
+        statuses(KLOG_READ_HAS_EPOCH, 4),
+        [KLOG_ERR_FENCED_LEADER_EPOCH; 3]
+    );
+    assert_eq!(
+        statuses(KLOG_READ_HAS_EPOCH, 6),
+        [KLOG_ERR_UNKNOWN_LEADER_EPOCH; 3]
+    );
+    assert_eq!(statuses(0, 5), [KLOG_ERR_INVALID_ARGUMENT; 3]);
+    close(owner);
+}
