@@ -44,7 +44,7 @@ mod directories;
 mod jvm;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use data::Data;
 use kafka::Kafka;
@@ -59,6 +59,8 @@ struct Size {
     /// Batches of a hundred records that are appended, and read.
     batches: u64,
     partitions: u32,
+    /// How long a row may take before it begins no new round.
+    patience: Duration,
 }
 
 const USUAL: Size = Size {
@@ -66,6 +68,7 @@ const USUAL: Size = Size {
     rounds_of_slow: 3,
     batches: 10_000,
     partitions: 1000,
+    patience: Duration::from_secs(20),
 };
 
 const LONG: Size = Size {
@@ -73,6 +76,7 @@ const LONG: Size = Size {
     rounds_of_slow: 7,
     batches: 40_000,
     partitions: 5000,
+    patience: Duration::from_secs(600),
 };
 
 /// What all rows share.
@@ -105,7 +109,7 @@ impl Bench {
 
     fn run_rounds(&mut self, rounds: usize, contest: Contest<'_>) {
         if self.wants(contest.name) {
-            let row = contest.run(rounds, &mut self.kafka);
+            let row = contest.run(rounds, self.size.patience, &mut self.kafka);
             table::print(&row);
             self.rows.push(row);
         }

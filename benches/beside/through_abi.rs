@@ -6,7 +6,7 @@ use std::ptr::{null, null_mut};
 
 use klog::ffi::append::klog_append;
 use klog::ffi::constants::{
-    KLOG_CLOSE_ABANDON, KLOG_LOG_CREATE, KLOG_OK, KLOG_RECORD_HAS_TIMESTAMP,
+    KLOG_CLOSE_ABANDON, KLOG_ERR_END, KLOG_LOG_CREATE, KLOG_OK, KLOG_RECORD_HAS_TIMESTAMP,
 };
 use klog::ffi::cursor::{klog_cursor_next, klog_cursor_open};
 use klog::ffi::log::klog_log_open;
@@ -134,17 +134,18 @@ fn scan(dir: PathBuf, records: u64) -> Work<'static> {
         let mut count = 0;
         let began = Worked::start();
         loop {
-            must(klog_cursor_next(
+            let status = klog_cursor_next(
                 cursor,
                 places.as_mut_ptr(),
                 places.len(),
                 &raw mut result,
                 null_mut(),
-            ));
-            let given = u64::from(result.records);
-            if given == 0 {
+            );
+            if status == KLOG_ERR_END {
                 break;
             }
+            must(status);
+            let given = u64::from(result.records);
             for place in &places[..given as usize] {
                 std::hint::black_box((place.offset, place.key, place.value));
             }
