@@ -68,7 +68,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         kafka: Some((create_by_kafka(kafka.clone(), logs), Some(4.0))),
         other: None,
     });
-    let names = ["open many logs", IDLE[0].0];
+    let names = ["open many logs after a clean stop", IDLE[0].0];
     if !names.iter().any(|name| bench.wants(name)) {
         return;
     }
