@@ -47,7 +47,8 @@
  * is completed, a cursor stays where it was. Signals do not end calls.
  *
  * The library installs no signal handler, prints nothing, reads no environment variable, and has threads of its own only while
- * a call runs, and with background_threads other than 0 until the manager is closed.
+ * a call runs, with background_threads other than 0 until the manager is closed, and for a close that is not waited for. They take no
+ * signals, and are named klog-.
  */
 
 #ifndef KLOG_H

@@ -77,7 +77,7 @@ impl Struct {
 
     fn get(&self, at: usize) -> u32 {
         let word = self.bytes[at / 8];
-        if at % 8 == 0 {
+        if at.is_multiple_of(8) {
             word as u32
         } else {
             (word >> 32) as u32

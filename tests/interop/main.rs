@@ -29,6 +29,7 @@ mod clean_close;
 mod cleaner;
 mod damaged;
 mod differential;
+mod dump_log;
 mod dump_tool;
 mod followed;
 mod framings;

@@ -7,6 +7,7 @@ mod adopt;
 mod args;
 mod clean;
 mod config_args;
+mod dump_log;
 mod progress;
 mod retain;
 
@@ -27,6 +28,11 @@ use klog::types::TimestampMs;
 use args::{Args, Command, DirArgs, LogArgs};
 
 fn main() -> ExitCode {
+    // Command lines for Kafka's tool are not read as clap would.
+    let mut typed = std::env::args_os().skip(1);
+    if typed.next().is_some_and(|command| command == "dump-log") {
+        return dump_log::run(typed, || args::print_help_of("dump-log"));
+    }
     // clap answers --help and --version with 0, and wrong usage with 2.
     let args = Args::parse();
     match run(&args.command) {
@@ -59,6 +65,7 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
     match command {
         Command::Ls(dir) => Ok(ls(dir)?),
         Command::Dump { dir, partition } => Ok(dump_dir(dir, partition.as_ref())?),
+        Command::DumpLog(_) => unreachable!("it was run before clap read the command line"),
         Command::Recover(dir) => Ok(recover(dir)?),
         Command::Retain {
             dir,
