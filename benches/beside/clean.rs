@@ -40,7 +40,7 @@ fn by_kafka(source: PathBuf, dir: PathBuf) -> KafkaWork<'static> {
             &SEGMENT_BYTES.to_string(),
         ];
         let answer = kafka.ask(&fields);
-        assert_eq!(number(&answer, "end"), RECORDS as f64, "{answer}");
+        assert_eq!(number(&answer, "end") as u64, RECORDS, "{answer}");
         RECORDS as f64 / (number(&answer, "ns") / 1e9)
     })
 }

@@ -15,6 +15,7 @@
     clippy::disallowed_methods,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     dead_code,
     reason = "a benchmark"
@@ -76,7 +77,7 @@ const LONG: Size = Size {
     rounds_of_slow: 7,
     batches: 40_000,
     partitions: 5000,
-    patience: Duration::from_secs(600),
+    patience: Duration::from_mins(10),
 };
 
 /// What all rows share.
