@@ -11,7 +11,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install go-lib test test-long header bench interop java tools clean
+.PHONY: help quickstart install go-lib test test-long header bench bench-long interop java java-install java-bench tools clean
 
 help: ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -50,11 +50,18 @@ header: ## Render include/klog.h from src/ffi, and the list of exported function
 	cp "$$(ls -t $(TARGET)/debug/build/klog-*/out/klog.h | head -1)" include/klog.h
 	awk -f packaging/map.awk include/klog.h > packaging/klog.map
 
-bench: interop ## Measure klog beside the same bytes through plain reads and writes, and beside Kafka's own classes.
-	$(CARGO) bench --bench log
-	$(CARGO) bench --bench calls --no-default-features --features sim,test-hooks
-	$(CARGO) bench --bench open
-	$(CARGO) bench --bench cleaner
+# Without the command, which the benchmarks do not need and which takes long to link.
+BENCH := $(CARGO) bench --no-default-features
+
+bench: interop ## Measure klog in turns with Kafka's own classes and with plain reads and writes; writes docs/benchmarks.md.
+	$(BENCH) --bench beside
+
+bench-long: interop ## The same with more rounds and larger logs; then calls of the C ABI, and what opening and cleaning take.
+	$(BENCH) --bench beside -- --long
+	$(BENCH) --bench log
+	$(BENCH) --bench open
+	$(BENCH) --bench cleaner
+	$(BENCH) --bench calls --features sim,test-hooks
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
 
@@ -65,9 +72,15 @@ tests/interop/target/klog-interop.jar: tests/interop/pom.xml $(shell find tests/
 java: ## Build the Java binding, and run its tests.
 	@tests/run/java
 
+java-install: ## Build the jar, and put it where Maven projects of this machine find it.
+	@bindings/java/install
+
+java-bench: interop ## Measure the Java binding over both its backends beside C and beside Kafka's own log. TURNS=3
+	@bindings/java/with-kafka/bench $(TURNS)
+
 tools: ## Install what the tests need and the machine lacks.
 	@tests/run/setup
 
 clean: ## Remove everything that was built.
 	$(CARGO) clean --quiet
-	rm -rf tests/interop/target bindings/java/target
+	rm -rf tests/interop/target bindings/java/target bindings/java/with-kafka/target

@@ -9,85 +9,25 @@
     reason = "a benchmark"
 )]
 
+#[path = "support/compacted.rs"]
+mod compacted;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Instant;
 
+use compacted::{KEYS, MAP_BYTES, RECORDS, copy, open, write_log};
 use klog::cleaner::examine::{Active, examine};
 use klog::cleaner::pass::{PassOptions, Surroundings, clean};
 use klog::cleaner::watch::Watch;
-use klog::config::ConfigSet;
-use klog::format::builder::BatchBuilder;
-use klog::log::{AppendOptions, Log};
-use klog::manager::{CreateOptions, Manager, ManagerOptions};
-use klog::types::{TimestampMs, TopicPartition};
+use klog::types::TimestampMs;
 
-const RECORDS: u64 = 2_000_000;
-const KEYS: u64 = 200_000;
-const BATCH_RECORDS: u64 = 100;
 const ROUNDS: usize = 4;
 /// What is asked of klog, in times of Kafka.
 const FLOOR: f64 = 3.0;
-/// log.cleaner.dedupe.buffer.size.
-const MAP_BYTES: u64 = 134_217_728;
 /// A pass may take so much beside the map.
 const BUFFERS_MIB: u64 = 32;
-
-fn open(dir: &Path) -> (Manager, Arc<Log>) {
-    let mut set = ConfigSet::broker();
-    set.set_topic("t", "cleanup.policy", "compact").unwrap();
-    set.set_topic("t", "segment.bytes", "67108864").unwrap();
-    let config = Arc::new(set.resolve().unwrap());
-    let manager = Manager::open(ManagerOptions::new(vec![dir.to_path_buf()], config)).unwrap();
-    let partition = TopicPartition::new("t", 0);
-    let log = manager.get_or_create_log(&partition, &CreateOptions::default());
-    (manager, log.unwrap())
-}
-
-/// The log that is cleaned: keys in no order, each ten times or so.
-fn write_log(dir: &Path) {
-    std::fs::create_dir_all(dir).unwrap();
-    let (manager, log) = open(dir);
-    let mut builder = BatchBuilder::new();
-    let mut state = 1u64;
-    for batch in 0..RECORDS / BATCH_RECORDS {
-        builder.clear();
-        for _ in 0..BATCH_RECORDS {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let key = format!("key-{:010}", (state >> 33) % KEYS);
-            let time = TimestampMs(1_700_000_000_000 + batch.cast_signed());
-            builder
-                .push(
-                    time,
-                    Some(key.as_bytes()),
-                    Some(&[b'v'; 100]),
-                    [].into_iter(),
-                )
-                .unwrap();
-        }
-        log.append(&mut builder, &AppendOptions::default()).unwrap();
-    }
-    log.roll().unwrap();
-    manager.close().unwrap();
-}
-
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
-}
 
 /// The most memory that the process had since the last call, in MiB.
 fn peak_mib() -> u64 {

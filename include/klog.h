@@ -47,7 +47,8 @@
  * is completed, a cursor stays where it was. Signals do not end calls.
  *
  * The library installs no signal handler, prints nothing, reads no environment variable, and has threads of its own only while
- * a call runs, and with background_threads other than 0 until the manager is closed.
+ * a call runs, with background_threads other than 0 until the manager is closed, and for a close that is not waited for. They take no
+ * signals, and are named klog-.
  */
 
 #ifndef KLOG_H
@@ -358,6 +359,12 @@ inline Struct klog_init() {
  * header; of formats 0 and 1 both its offsets are the one that is stored. klog_cursor_next_packed and klog_decode_packed; klog_cursor_next, whose records are not packed, gives none.
  */
 #define KLOG_READ_BATCH_INFO 8
+
+/**
+ * In klog_read_options.flags: leader_epoch is what the reader takes for the log's latest epoch. KLOG_ERR_FENCED_LEADER_EPOCH if
+ * the log has a newer one, KLOG_ERR_UNKNOWN_LEADER_EPOCH if it does not know that one yet.
+ */
+#define KLOG_READ_HAS_EPOCH 16
 
 /**
  * klog_read_result.flags: the first batch is larger than max_bytes.
@@ -878,7 +885,7 @@ inline Struct klog_init() {
 /**
  * Hash over every struct's layout and every constant of this header, for klog_abi_check.
  */
-#define KLOG_LAYOUT_HASH 26336016118044231
+#define KLOG_LAYOUT_HASH 3106880494487818162
 
 /**
  * The answer of a function: KLOG_OK or a KLOG_ERR_ constant.
@@ -1590,7 +1597,7 @@ typedef struct {
      */
     uint32_t max_records;
     /**
-     * Not used yet; 0.
+     * With KLOG_READ_HAS_EPOCH: the log's latest epoch, as the reader knows it; else 0.
      */
     int32_t leader_epoch;
     /**
@@ -2290,7 +2297,8 @@ klog_status klog_config_get(klog_config config,
                             klog_error *err);
 
 /**
- * What is known of key number index, as lines: name, type, default, range, text. KLOG_ERR_END behind the last.
+ * What is known of key number index, as lines with a name each: `key: `, `scope: `, `type: `, `default: `, where there is one
+ * `range: `, `dynamic: `, what else is to be said, and `doc: `. KLOG_ERR_END behind the last.
  *
  * Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
  */
@@ -2440,12 +2448,17 @@ klog_status klog_checkpoint(klog_manager manager,
                             klog_error *err);
 
 /**
- * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The handle ends
- * in any case, and the logs, cursors, appenders, waiters and event streams of this manager answer KLOG_ERR_CLOSED from now on;
- * calls that wait for them wake with it. What appenders hold that was not appended is dropped: close them before. An error says what could not
- * be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing is written.
+ * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The logs, cursors,
+ * appenders, waiters and event streams of this manager answer KLOG_ERR_CLOSED from now on; calls that wait for them wake with
+ * it, and calls that are inside end first. What appenders hold that was not appended is dropped: close them before. The handle
+ * ends, also with an error, which says what could not be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing
+ * is written.
  *
- * Thread class T2, cost class C4. timeout_ms must be -1: closing does not time out yet. err is nullable.
+ * KLOG_ERR_TIMED_OUT if that took longer than timeout_ms (-1 is no limit, 0 only begins it): it goes on in a thread of the
+ * library, calls with the handle answer KLOG_ERR_CLOSED, and the close may be called again, to wait for it and learn how it ended;
+ * its flags do not count any more.
+ *
+ * Thread class T2, cost class C4. err is nullable.
  */
 klog_status klog_manager_close(klog_manager manager,
                                uint32_t flags,
@@ -2707,7 +2720,7 @@ klog_status klog_appender_open(klog_log log,
  * by themselves; what the log says of them, klog_appender_wait tells. The batch that they are in is refused as a whole. *ticket
  * stands for them; 0 if count is 0. Adding does not sleep but while opts->queue_bytes are not appended yet.
  *
- * KLOG_ERR_QUEUE_FULL if the queue is full and timeout_ms is 0, KLOG_ERR_TIMED_OUT if it was full for timeout_ms (-1: no
+ * KLOG_ERR_QUEUE_FULL if the queue is full, timeout_ms is 0 and another call appends what is in it (if none does, this one does), KLOG_ERR_TIMED_OUT if it was full for timeout_ms (-1: no
  * limit): then, and after any other error, nothing was added. KLOG_ERR_CLOSED once the appender or the manager is closed.
  *
  * Thread class T0, cost class C4. records is required unless count is 0; ticket and err are nullable.
@@ -2789,7 +2802,8 @@ klog_status klog_appender_close(klog_appender appender,
  * nothing, and out says the offsets then too; KLOG_ERR_CANCELLED once opts->cancel was fired; KLOG_ERR_CLOSED once the log handle
  * or the manager is closed; KLOG_ERR_DIR_OFFLINE if nothing is there and nothing can come.
  *
- * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
+ * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_FENCED_LEADER_EPOCH and
+ * KLOG_ERR_UNKNOWN_LEADER_EPOCH with KLOG_READ_HAS_EPOCH. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
  * not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
  *
  * Thread class T0, cost class C2, with opts->timeout_ms C4. buf may be null with cap 0; opts and err are nullable; out is required.
@@ -2805,7 +2819,7 @@ klog_status klog_read(klog_log log,
 
 /**
  * Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call. What opts say
- * of waiting holds for each call on the cursor: with timeout_ms other than 0 it waits at the end of what may be read. A token
+ * of waiting and of the leader epoch holds for each call on the cursor: with timeout_ms other than 0 it waits at the end of what may be read. A token
  * in opts->cancel goes on to end these calls as long as its own handle is open.
  *
  * Thread class T2, cost class C1. opts and err are nullable; out is required, null on failure.

@@ -281,9 +281,16 @@ public:
     Result<void> set_config(const Config &changes) {
         return detail::call([&](klog_error *err) { return klog_manager_set_config(raw(), changes.raw(), err); });
     }
-    /** Flushes, writes checkpoints, gives the directories back. flags: KLOG_CLOSE_ABANDON. */
-    Result<void> close(std::uint32_t flags = 0) {
-        return detail::call([&](klog_error *err) { return klog_manager_close(release(), flags, -1, err); });
+    /**
+     * Flushes, writes checkpoints, gives the directories back. flags: KLOG_CLOSE_ABANDON. KLOG_ERR_TIMED_OUT if that takes
+     * longer than timeout, -1 is no limit: it goes on, and can be waited for by another close.
+     */
+    Result<void> close(std::uint32_t flags = 0, std::chrono::milliseconds timeout = std::chrono::milliseconds(-1)) {
+        detail::ErrorPlace err;
+        const klog_status status = klog_manager_close(raw(), flags, timeout.count(), &err.raw);
+        if (status != KLOG_ERR_TIMED_OUT) release();
+        if (status != KLOG_OK) return Error(err.raw);
+        return {};
     }
 
 private:

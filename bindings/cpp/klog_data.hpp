@@ -85,6 +85,8 @@ struct ReadOptions {
     std::uint64_t min_bytes = 0;
     /** Ends what waits with KLOG_ERR_CANCELLED. A cursor goes on to use it. */
     const Cancel *cancel = nullptr;
+    /** With KLOG_READ_HAS_EPOCH in flags: what is taken for the log's latest leader epoch. */
+    std::int32_t leader_epoch = 0;
 
     klog_read_options raw() const noexcept {
         auto raw = klog_init<klog_read_options>();
@@ -95,6 +97,7 @@ struct ReadOptions {
         raw.timeout_ms = timeout.count();
         raw.min_bytes = min_bytes;
         raw.cancel = detail::cancel_of(cancel);
+        raw.leader_epoch = leader_epoch;
         return raw;
     }
 };

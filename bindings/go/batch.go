@@ -12,6 +12,8 @@ const (
 	packedHead      = 32
 	entryHead       = 48
 	kindRecord      = 1
+	kindBatch       = 2
+	batchEntry      = 72
 	hasKey          = 1 << 0
 	hasValue        = 1 << 1
 	nullHeaderValue = math.MaxUint32

@@ -29,19 +29,24 @@ package klog
 #cgo nocallback klog_offset_for_timestamp
 #cgo noescape klog_flush
 #cgo nocallback klog_flush
+#cgo noescape klog_wait
+#cgo nocallback klog_wait
+#cgo noescape klog_waiter_arm
+#cgo nocallback klog_waiter_arm
+#cgo noescape klog_waiter_poll
+#cgo nocallback klog_waiter_poll
+#cgo noescape klog_appender_add_packed
+#cgo nocallback klog_appender_add_packed
+#cgo noescape klog_appender_wait
+#cgo nocallback klog_appender_wait
+#cgo noescape klog_appender_flush
+#cgo nocallback klog_appender_flush
+#cgo noescape klog_view_open
+#cgo nocallback klog_view_open
+#cgo nocallback klog_view_close
+#cgo noescape klog_decode_packed
+#cgo nocallback klog_decode_packed
+#cgo noescape klog_encode_packed
+#cgo nocallback klog_encode_packed
 */
 import "C"
-
-import "time"
-
-// emptyCall is what a call costs.
-func emptyCall() { C.klog_go_nothing() }
-
-// libraryScan reads a log with the C cursor from C, for benchmarks to compare with.
-func libraryScan(l *Log) int { return int(C.klog_go_scan(l.c)) }
-
-// libraryAppend appends records that are alike from C, for benchmarks to compare with.
-func libraryAppend(l *Log, key, value []byte, t time.Time, count int) Status {
-	return Status(C.klog_go_append(l.c, first(key), C.size_t(len(key)), first(value), C.size_t(len(value)),
-		C.int64_t(t.UnixMilli()), C.size_t(count)))
-}

@@ -2,10 +2,10 @@ package klog_test
 
 import (
 	"errors"
-	"io"
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +24,7 @@ func TestCallsAfterCloseAreErrClosed(t *testing.T) {
 	if err := errors.Join(cursor.Close(), cursor.Close(), closed.Close(), closed.Close()); err != nil {
 		t.Error("closing twice", err)
 	}
-	_, ofCursor := cursor.Next()
+	_, ofCursor := cursor.Next(ctx)
 	_, ofClosed := closed.EndOffset()
 	if err := errors.Join(manager.Close(), manager.Close()); err != nil {
 		t.Error("closing twice", err)
@@ -33,7 +33,7 @@ func TestCallsAfterCloseAreErrClosed(t *testing.T) {
 	_, ofAppend := log.Append([]klog.Record{record("k", "v")}, nil)
 	_, ofOne := log.AppendOne(nil, nil, time.Time{})
 	_, ofRead := log.ReadRaw(ctx, 0, make([]byte, 100), nil)
-	_, ofOther := other.Next()
+	_, ofOther := other.Next(ctx)
 	_, ofOpen := log.Cursor(0, nil)
 	_, ofInfo := manager.Info()
 	_, ofManager := manager.Log("orders", 0, nil)
@@ -108,105 +108,14 @@ func TestForgottenHandlesAreClosedAndCounted(t *testing.T) {
 		must[*klog.Cursor](t)(log.Cursor(0, nil))
 		must[*klog.Log](t)(manager.Log("orders", 0, nil))
 	}
-	for range 1000 {
+	reach(t, func() bool {
 		runtime.GC()
-		if handles() == before {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return handles() == before
+	})
 	if now := handles(); now != before || klog.Leaked()-leaked != 40 {
 		t.Errorf("%d handles, before %d; leaked %d", now, before, klog.Leaked()-leaked)
 	}
 	runtime.KeepAlive(log)
-}
-
-// Closing a manager while every call runs: each answers as if nothing were, or ErrClosed; and what was acknowledged is
-// there when the directory is opened again.
-func TestCloseRacesWithEveryCall(t *testing.T) {
-	rounds := 30
-	if testing.Short() {
-		rounds = 5
-	}
-	for round := range rounds {
-		dir := t.TempDir()
-		manager := must[*klog.Manager](t)(klog.Open(ctx, []string{dir}, nil))
-		log := logOf(t, manager, klog.Config{"cleanup.policy": "compact"})
-		must[klog.AppendResult](t)(log.Append([]klog.Record{record("k", "v")}, nil))
-		cursor := must[*klog.Cursor](t)(log.Cursor(0, nil))
-		last := int64(0)
-		var all sync.WaitGroup
-		run := func(call func() error) {
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				for {
-					err := call()
-					if errors.Is(err, os.ErrClosed) {
-						return
-					}
-					if err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			}()
-		}
-		run(func() error {
-			r, err := log.Append([]klog.Record{record("k", "v")}, nil)
-			if err == nil {
-				last = r.LastOffset
-			}
-			return err
-		})
-		run(func() error {
-			_, err := cursor.Next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		})
-		run(func() error {
-			for _, err := range log.Records(ctx, 0) {
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		run(func() error {
-			_, err := log.Clean(t.Context(), nil)
-			if errors.Is(err, klog.ErrBusy) || errors.Is(err, klog.ErrCleanAborted) {
-				return nil
-			}
-			return err
-		})
-		run(func() error { _, err := log.Roll(); return err })
-		run(func() error { _, err := log.Info(); return err })
-		run(func() error { return manager.Flush() })
-		run(func() error { _, err := manager.Log("other", 0, &klog.LogOptions{Create: true}); return err })
-		events := must[*klog.Events](t)(manager.Events(0, 0))
-		run(func() error { _, err := events.Poll(ctx); return err })
-		time.Sleep(time.Duration(round%20) * time.Millisecond)
-		for range 2 {
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				if err := manager.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-		}
-		all.Wait()
-
-		manager = must[*klog.Manager](t)(klog.Open(ctx, []string{dir}, nil))
-		if end := must[int64](t)(logOf(t, manager, nil).EndOffset()); end <= last {
-			t.Errorf("the log ends at %d, and %d was acknowledged", end, last)
-		}
-		if err := manager.Close(); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // A cursor, its log and its events may be closed by another goroutine.
@@ -218,11 +127,13 @@ func TestSmallClosesRaceWithTheirCalls(t *testing.T) {
 		cursor := must[*klog.Cursor](t)(log.Cursor(0, nil))
 		events := must[*klog.Events](t)(manager.Events(klog.EventMoved, 0))
 		var all sync.WaitGroup
+		var reads atomic.Int64
 		all.Add(2)
 		go func() {
 			defer all.Done()
 			for {
-				if _, err := cursor.Next(); errors.Is(err, os.ErrClosed) {
+				reads.Add(1)
+				if _, err := cursor.Next(ctx); errors.Is(err, os.ErrClosed) {
 					return
 				}
 				cursor.SeekTo(0)
@@ -234,7 +145,7 @@ func TestSmallClosesRaceWithTheirCalls(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		time.Sleep(time.Duration(round%3) * 100 * time.Microsecond)
+		reach(t, func() bool { return reads.Load() >= int64(round%30) })
 		if err := errors.Join(cursor.Close(), log.Close(), events.Close()); err != nil {
 			t.Error(err)
 		}

@@ -75,6 +75,27 @@ func (t TopicConfig) Config() Config {
 	return config
 }
 
+// BrokerValue is the value that a broker's key has with this configuration: what it says, or the default.
+func (c Config) BrokerValue(key string) (string, error) { return c.value(C.KLOG_CONFIG_BROKER, key) }
+
+// TopicValue is the value that a topic's key has with these overrides: what they say, or the default.
+func (c Config) TopicValue(key string) (string, error) { return c.value(C.KLOG_CONFIG_TOPIC, key) }
+
+func (c Config) value(kind C.uint32_t, key string) (string, error) {
+	config, failed := cConfig(kind, c)
+	if failed != nil {
+		return "", failed
+	}
+	defer C.klog_config_close(config)
+	at, size := chars(key)
+	if at == nil {
+		at = (*C.char)(first([]byte{}))
+	}
+	return text(func(buf *C.char, room C.size_t, needed *C.size_t, err *C.klog_error) C.klog_status {
+		return C.klog_config_get(config, at, size, buf, room, needed, err)
+	})
+}
+
 // ConfigKey is what is known of a key.
 type ConfigKey struct {
 	Name, Type, Default, Range, Text string

@@ -23,6 +23,10 @@ type Cursor struct {
 	c       C.klog_cursor
 	cleanup runtime.Cleanup
 	closed  atomic.Bool
+	// What to do at the end of what may be read; nil is to say io.EOF.
+	follow *ReadOptions
+	// Closed with the cursor, for a Next that waits.
+	gone chan struct{}
 
 	buf    []byte
 	packed decoder
@@ -50,6 +54,10 @@ func (l *Log) cursor(from int64, opts *ReadOptions, buf []byte) (*Cursor, error)
 		buf = make([]byte, bufferAtFirst)
 	}
 	cursor := &Cursor{log: l, c: c, next: from, buf: buf}
+	if opts != nil && opts.Follow {
+		copied := *opts
+		cursor.follow, cursor.gone = &copied, make(chan struct{})
+	}
 	l.manager.handles.add(handle{uint64(c.id), func(id uint64) { C.klog_cursor_close(C.klog_cursor{id: C.uint64_t(id)}) }})
 	cursor.cleanup = guard(cursor, &l.manager.handles, uint64(c.id))
 	return cursor, nil
@@ -58,11 +66,12 @@ func (l *Log) cursor(from int64, opts *ReadOptions, buf []byte) (*Cursor, error)
 // Next gives the next record. It belongs to the cursor: its key, value and headers are valid until the next call of Next,
 // SeekTo or Close; Record.Clone keeps one.
 //
-// At the log end it is io.EOF, and a later call goes on when there is more. A batch that is damaged is an error once, and
-// the next call goes on behind it.
-func (c *Cursor) Next() (*Record, error) {
+// At the log end it is io.EOF, and a later call goes on when there is more; with ReadOptions.Follow the call waits there,
+// holding no thread, until there is more, ctx is done, or the cursor or its log is closed. Whatever ended it, the cursor
+// keeps its place. A batch that is damaged is an error once, and the next call goes on behind it.
+func (c *Cursor) Next(ctx context.Context) (*Record, error) {
 	if c.packed.left == 0 {
-		if err := c.fill(); err != nil {
+		if err := c.fill(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -74,13 +83,16 @@ func (c *Cursor) Next() (*Record, error) {
 }
 
 // fill fetches as many records as fit the buffer.
-func (c *Cursor) fill() error {
+func (c *Cursor) fill(ctx context.Context) error {
 	defer runtime.KeepAlive(c)
-	if c.closed.Load() {
-		return c.log.named(statusError(C.KLOG_ERR_CLOSED))
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return c.log.named(cancelled(ctx))
 	}
 	spoil(c.buf)
 	for {
+		if c.closed.Load() {
+			return c.log.named(statusError(C.KLOG_ERR_CLOSED))
+		}
 		c.result.struct_size = C.sizeof_klog_read_result
 		c.err.struct_size = C.sizeof_klog_error
 		status := C.klog_cursor_next_packed(c.c, unsafe.Pointer(unsafe.SliceData(c.buf)), C.size_t(len(c.buf)), &c.result, &c.err)
@@ -93,7 +105,12 @@ func (c *Cursor) fill() error {
 			return c.log.named(c.packed.begin(c.buf[:c.result.bytes]))
 		case C.KLOG_ERR_END:
 			c.next = int64(c.result.next_offset)
-			return io.EOF
+			if c.follow == nil {
+				return io.EOF
+			}
+			if err := c.follow.await(ctx, c.log, c.next, c.follow.MinBytes, c.gone); err != nil {
+				return err
+			}
 		case C.KLOG_ERR_BUFFER_TOO_SMALL:
 			c.buf = make([]byte, max(int(c.result.bytes_needed), 2*len(c.buf)))
 		default:
@@ -101,6 +118,9 @@ func (c *Cursor) fill() error {
 		}
 	}
 }
+
+// Batch is the batch that the last record is in, with ReadOptions.BatchInfo.
+func (c *Cursor) Batch() BatchInfo { return c.packed.batch }
 
 // Offset is where the next call of Next goes on.
 func (c *Cursor) Offset() int64 { return c.next }
@@ -117,18 +137,13 @@ func (c *Cursor) SeekTo(offset int64) error {
 	return nil
 }
 
-// All gives the records up to the log end. A record is valid until the next one is asked for; Record.Clone keeps one. An
+// All gives the records up to the log end, or with ReadOptions.Follow until ctx is done. A record is valid until the next one is asked for; Record.Clone keeps one. An
 // error that is yielded does not end it: the loop goes on behind a damaged batch unless it is left, but when the context
 // is done or the cursor can read no more it ends.
 func (c *Cursor) All(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		done := ctx.Done()
 		for {
-			if c.packed.left == 0 && done != nil && ctx.Err() != nil {
-				yield(Record{}, c.log.named(cancelled(ctx)))
-				return
-			}
-			record, err := c.Next()
+			record, err := c.Next(ctx)
 			if err == io.EOF {
 				return
 			}
@@ -156,6 +171,9 @@ func (c *Cursor) Close() error {
 	if c.closed.CompareAndSwap(false, true) {
 		c.cleanup.Stop()
 		c.log.manager.handles.remove(uint64(c.c.id))
+		if c.gone != nil {
+			close(c.gone)
+		}
 	}
 	return nil
 }
@@ -176,9 +194,26 @@ var buffers = sync.Pool{New: func() any {
 //		fmt.Println(record.Offset, string(record.Value))
 //	}
 func (l *Log) Records(ctx context.Context, from int64) iter.Seq2[Record, error] {
+	return l.records(ctx, from, nil)
+}
+
+// Follow gives the records of the log from an offset on, and waits for more at the log end, until ctx is done or the log is
+// closed, which is yielded as the last error. A record is valid until the next one is asked for; Record.Clone keeps one.
+//
+//	for record, err := range log.Follow(ctx, 0) {
+//		if errors.Is(err, context.Canceled) {
+//			return nil
+//		}
+//		...
+//	}
+func (l *Log) Follow(ctx context.Context, from int64) iter.Seq2[Record, error] {
+	return l.records(ctx, from, &ReadOptions{Follow: true})
+}
+
+func (l *Log) records(ctx context.Context, from int64, opts *ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		buf := buffers.Get().(*[]byte)
-		cursor, err := l.cursor(from, nil, *buf)
+		cursor, err := l.cursor(from, opts, *buf)
 		if err != nil {
 			yield(Record{}, err)
 			return

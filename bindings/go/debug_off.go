@@ -7,3 +7,5 @@ package klog
 func noteSite() []byte  { return nil }
 func tellLeak(_ []byte) {}
 func spoil(_ []byte)    {}
+
+func collect() {}

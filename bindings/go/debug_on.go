@@ -4,8 +4,20 @@ package klog
 
 import (
 	"log/slog"
+	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 )
+
+var calls atomic.Uint64
+
+// collect runs the garbage collector now and then, between the taking of a handle and the call that uses it: an object that
+// is not kept alive for its call is gone then.
+func collect() {
+	if calls.Add(1)%200 == 0 {
+		runtime.GC()
+	}
+}
 
 // noteSite is where an object was made.
 func noteSite() []byte { return debug.Stack() }

@@ -13,6 +13,8 @@ type decoder struct {
 	rest  []byte
 	left  uint32 // entries
 	total int
+	// The batch of the record, where the buffer tells of batches.
+	batch BatchInfo
 	// Names of headers that were seen: there are few, and each becomes a string once.
 	names map[string]string
 }
@@ -54,6 +56,9 @@ func (d *decoder) next(r *Record) error {
 		d.rest = d.rest[size:]
 		d.left--
 		if head[4] != kindRecord {
+			if head[4] == kindBatch && size >= batchEntry {
+				d.batch.read(entry)
+			}
 			if d.left == 0 {
 				return malformed(at, "it ends with an entry of unknown kind")
 			}
@@ -89,6 +94,34 @@ func (d *decoder) next(r *Record) error {
 			return malformed(at, "a header leaves its entry")
 		}
 		return nil
+	}
+}
+
+// BatchInfo is the head of a batch as it is stored, of which a Cursor tells with ReadOptions.BatchInfo.
+type BatchInfo struct {
+	BaseOffset, LastOffset int64
+	MaxTimestamp           time.Time
+	Bytes                  uint32
+	Records                uint32 // 0 in formats 0 and 1
+	Attributes             uint16 // Kafka's bits
+	LeaderEpoch            int32
+	ProducerID             int64 // -1 for none
+	ProducerEpoch          int16
+	BaseSequence           int32
+	Magic                  int16
+	CRC                    uint32
+}
+
+// read takes an entry that tells of a batch.
+func (b *BatchInfo) read(entry []byte) {
+	le := binary.LittleEndian
+	*b = BatchInfo{
+		BaseOffset: int64(le.Uint64(entry[8:])), LastOffset: int64(le.Uint64(entry[64:])),
+		MaxTimestamp: time.UnixMilli(int64(le.Uint64(entry[16:]))),
+		Bytes:        le.Uint32(entry[24:]), Records: le.Uint32(entry[28:]), Attributes: uint16(le.Uint32(entry[36:])),
+		LeaderEpoch: int32(le.Uint32(entry[40:])), BaseSequence: int32(le.Uint32(entry[44:])),
+		ProducerID: int64(le.Uint64(entry[48:])), ProducerEpoch: int16(le.Uint16(entry[56:])),
+		Magic: int16(le.Uint16(entry[58:])), CRC: le.Uint32(entry[60:]),
 	}
 }
 

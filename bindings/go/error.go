@@ -45,6 +45,8 @@ type Error struct {
 	Fatal bool
 	// DirOffline: the log's directory went out of use.
 	DirOffline bool
+	// Misuse: the call was wrong whatever the log holds, an option that does not exist or an offset below 0.
+	Misuse bool
 
 	cause error
 }
@@ -117,6 +119,7 @@ func newError(status C.klog_status, err *C.klog_error) error {
 		Retriable:   err.flags&C.KLOG_ERRF_RETRIABLE != 0,
 		Fatal:       err.flags&C.KLOG_ERRF_FATAL != 0,
 		DirOffline:  err.flags&C.KLOG_ERRF_DIR_OFFLINE != 0,
+		Misuse:      err.flags&C.KLOG_ERRF_CALLER_BUG != 0,
 	}
 	// This package holds the handles, so one that the library no longer knows was closed.
 	if status == C.KLOG_ERR_STALE_HANDLE {
@@ -133,5 +136,6 @@ func statusError(status C.klog_status) error {
 
 // cError is room for what the library says about a failure.
 func cError() C.klog_error {
+	collect()
 	return C.klog_error{struct_size: C.sizeof_klog_error}
 }

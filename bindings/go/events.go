@@ -1,8 +1,6 @@
 package klog
 
 // #include "shim.h"
-// #include <fcntl.h>
-// static int klog_go_dup(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 import "C"
 
 import (
@@ -106,12 +104,12 @@ func (m *Manager) Events(kinds EventKind, capacity int) (*Events, error) {
 	if status := C.klog_events_open(m.c, C.uint64_t(kinds), C.size_t(max(capacity, 0)), &c, &fd, &err); status != C.KLOG_OK {
 		return nil, newError(status, &err)
 	}
-	own := C.klog_go_dup(fd)
-	if own < 0 {
+	ready, failed := pollable(fd, "klog events")
+	if failed != nil {
 		C.klog_events_close(c)
-		return nil, statusError(C.KLOG_ERR_NO_FILES)
+		return nil, failed
 	}
-	e := &Events{manager: m, c: c, ready: os.NewFile(uintptr(own), "klog events"), buf: make([]byte, 64<<10)}
+	e := &Events{manager: m, c: c, ready: ready, buf: make([]byte, 64<<10)}
 	m.handles.add(handle{uint64(c.id), func(id uint64) { C.klog_events_close(C.klog_events{id: C.uint64_t(id)}) }})
 	e.cleanup = guard(e, &m.handles, uint64(c.id))
 	return e, nil

@@ -172,7 +172,7 @@ func compare(t *testing.T, manager *klog.Manager, logs map[string]*expectation) 
 		}
 		n := 0
 		for ; ; n++ {
-			record, err := cursor.Next()
+			record, err := cursor.Next(ctx)
 			if errors.Is(err, io.EOF) {
 				break
 			}

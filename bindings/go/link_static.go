@@ -1,4 +1,4 @@
-//go:build !klog_dynamic
+//go:build !klog_dynamic && !musl
 
 package klog
 
@@ -10,7 +10,7 @@ package klog
 #cgo CFLAGS: -I${SRCDIR}/../../include
 #cgo linux,amd64 LDFLAGS: ${SRCDIR}/lib/linux_amd64/libklog.a
 #cgo linux,arm64 LDFLAGS: ${SRCDIR}/lib/linux_arm64/libklog.a
-#cgo LDFLAGS: -lgcc_s -lpthread -ldl -lm
+#cgo LDFLAGS: -lpthread -ldl -lm
 
 #if !__has_include("klog_library.h")
 #error "klog's library is not built: run `make go-lib` at the root of klog's repository, or build with -tags klog_dynamic"

@@ -52,10 +52,21 @@ func build(dir string, env []string, args ...string) (string, error) {
 	return string(said), err
 }
 
+// oncePerRun leaves a test out where the same code is run again in another way, which builds of other programs do not know.
+func oncePerRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with -short")
+	}
+}
+
 func TestABuildThatCannotWorkSaysWhatToDo(t *testing.T) {
+	oncePerRun(t)
 	dir := copied(t)
 	if said, err := build(dir, nil, "build", "."); err == nil || !strings.Contains(said, "run `make go-lib`") {
 		t.Errorf("without the library: %v\n%s", err, said)
+	}
+	if said, err := build(dir, nil, "build", "-tags", "musl", "."); err == nil || !strings.Contains(said, "this one has glibc") {
+		t.Errorf("for another C library: %v\n%s", err, said)
 	}
 	said, err := build(dir, []string{"CGO_ENABLED=0"}, "build", ".")
 	if err == nil || !strings.Contains(said, "klog_needs_cgo__set_CGO_ENABLED_1_and_CC") {
@@ -66,8 +77,65 @@ func TestABuildThatCannotWorkSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// The go command's other ways to build.
+func TestOtherBuildsWork(t *testing.T) {
+	if partOfRounds(t) > 1 {
+		t.Skip("in make test-long: each way builds the standard library anew")
+	}
+	here := must[string](t)(filepath.Abs("."))
+	dir := t.TempDir()
+	program := `package main
+
+import "C"
+
+import klog "klog/bindings/go"
+
+//export klog_go_version
+func klog_go_version() *C.char { return C.CString(klog.LibraryVersion()) }
+
+func main() { println(klog.LibraryVersion()) }
+`
+	caller := `#include <stdio.h>
+#include "user.h"
+int main(void) { puts(klog_go_version()); return 0; }
+`
+	module := "module user\n\ngo 1.24\n\nrequire klog/bindings/go v0.0.0\n\nreplace klog/bindings/go => " + here + "\n"
+	for name, text := range map[string]string{"main.go": program, "c/caller.c": caller, "go.mod": module} {
+		path := filepath.Join(dir, name)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, err := build(dir, nil, "run", "-trimpath", "."); err != nil || strings.TrimSpace(said) != klog.LibraryVersion() {
+		t.Errorf("-trimpath: %v\n%s", err, said)
+	}
+	static := filepath.Join(dir, "static")
+	if said, err := build(dir, nil, "build", "-ldflags", `-extldflags "-static"`, "-o", static, "."); err != nil {
+		t.Errorf("static: %v\n%s", err, said)
+	} else if said, err := exec.Command(static).CombinedOutput(); err != nil || strings.TrimSpace(string(said)) != klog.LibraryVersion() {
+		t.Errorf("static: %v\n%s", err, said)
+	}
+	if said, err := build(dir, nil, "build", "-buildmode=c-shared", "-o", "c/user.so", "."); err != nil {
+		t.Fatalf("c-shared: %v\n%s", err, said)
+	}
+	os.Rename(filepath.Join(dir, "c/user.h"), filepath.Join(dir, "user.h"))
+	compile := exec.Command("cc", "-I", dir, "c/caller.c", "c/user.so", "-Wl,-rpath,"+filepath.Join(dir, "c"), "-o", "caller")
+	compile.Dir = dir
+	if said, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	run := exec.Command("./caller")
+	run.Dir = dir
+	said, err := run.CombinedOutput()
+	if err != nil || strings.TrimSpace(string(said)) != klog.LibraryVersion() {
+		t.Errorf("c-shared: %v\n%s", err, said)
+	}
+}
+
 // With -tags klog_dynamic the library is the one that pkg-config knows.
 func TestTheSharedLibraryIsFoundByPkgConfig(t *testing.T) {
+	oncePerRun(t)
 	shared := os.Getenv("KLOG_SHARED")
 	if shared == "" {
 		t.Skip("KLOG_SHARED names no shared library")
@@ -102,5 +170,21 @@ func main() { println(klog.LibraryVersion()) }
 	said, err := build(dir, env, "run", "-tags", "klog_dynamic", "./version")
 	if err != nil || strings.TrimSpace(said) != klog.LibraryVersion() {
 		t.Errorf("%v\n%s", err, said)
+	}
+
+	// From a vendor directory, where there is nothing of this repository but the module itself.
+	user := t.TempDir()
+	module := "module user\n\ngo 1.24\n\nrequire klog/bindings/go v0.0.0\n\nreplace klog/bindings/go => " + dir + "\n"
+	for name, text := range map[string]string{"main.go": program, "go.mod": module} {
+		if err := os.WriteFile(filepath.Join(user, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, err := build(user, nil, "mod", "vendor"); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	said, err = build(user, env, "run", "-mod=vendor", "-tags", "klog_dynamic", ".")
+	if err != nil || strings.TrimSpace(said) != klog.LibraryVersion() {
+		t.Errorf("vendored: %v\n%s", err, said)
 	}
 }

@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,9 @@ type Options struct {
 	// HighWatermarkFromCheckpoint takes high watermarks from replication-offset-checkpoint, and leaves it to
 	// Log.SetHighWatermark to move them. Without it they follow the log ends.
 	HighWatermarkFromCheckpoint bool
+	// NoMmap reads files instead of mapping them: for network file systems, and for data that another process may cut.
+	// Touching a mapping behind the end of its file would end this process. A Fetch holds copies then.
+	NoMmap bool
 	// BrokerEpoch, if not nil, goes into the clean-shutdown files.
 	BrokerEpoch *int64
 	// Config is the configuration of the broker.
@@ -46,8 +50,11 @@ type Options struct {
 type Manager struct {
 	c       C.klog_manager
 	handles handles
-	once    sync.Once
-	closed  error
+	// What holds records has a close that may fail.
+	appenders handles
+	waits     waits
+	once      sync.Once
+	closed    error
 }
 
 var checkABI = sync.OnceValue(func() error {
@@ -96,6 +103,7 @@ func Open(ctx context.Context, dirs []string, opts *Options) (*Manager, error) {
 	}
 	flag(opts.CreateDirs, C.KLOG_OPEN_CREATE_DIRS)
 	flag(opts.ReadOnly, C.KLOG_OPEN_READ_ONLY)
+	flag(opts.NoMmap, C.KLOG_OPEN_NO_MMAP)
 	flag(opts.HighWatermarkFromCheckpoint, C.KLOG_OPEN_HW_FROM_CHECKPOINT)
 	flag(!opts.Clock.IsZero(), C.KLOG_OPEN_MANUAL_CLOCK)
 	if !opts.Clock.IsZero() {
@@ -116,8 +124,8 @@ func Open(ctx context.Context, dirs []string, opts *Options) (*Manager, error) {
 	return m, nil
 }
 
-// Close closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that
-// run finish first; logs, cursors and events of this manager answer ErrClosed from now on. An error says what could not be
+// Close appends what appenders hold, closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that
+// run finish first, those that wait end with ErrClosed; logs, cursors and events of this manager answer it from now on. An error says what could not be
 // stored; the next open recovers that. A second Close waits for the first, and answers the same.
 func (m *Manager) Close() error {
 	return m.close(0)
@@ -130,8 +138,21 @@ func (m *Manager) Abandon() error {
 
 func (m *Manager) close(flags C.uint32_t) error {
 	m.once.Do(func() {
+		var leftover C.uint32_t
+		if flags&C.KLOG_CLOSE_ABANDON != 0 {
+			leftover = C.KLOG_CLOSE_DISCARD
+		}
+		failed := m.closeAppenders(leftover)
 		err := cError()
 		m.closed = newError(C.klog_manager_close(m.c, flags, -1, &err), &err)
+		// One that was opened meanwhile.
+		m.closeAppenders(C.KLOG_CLOSE_DISCARD)
+		if m.closed == nil {
+			m.closed = failed
+		} else if failed != nil {
+			m.closed = errors.Join(failed, m.closed)
+		}
+		m.waits.end()
 		m.handles.removeAll()
 	})
 	return m.closed
@@ -225,6 +246,7 @@ type Info struct {
 	IndexesRebuilt          uint64
 	DirsOnline, DirsOffline uint32
 	OpenHandles             uint64 // of this process, of every kind and manager
+	PinnedBytes             uint64 // that each Fetch of this manager's logs holds
 }
 
 // Info gives counts, and what the open did.
@@ -236,6 +258,7 @@ func (m *Manager) Info() (Info, error) {
 		Logs: uint64(c.logs), SegmentsRecovered: uint64(c.segments_recovered),
 		BytesTruncated: uint64(c.bytes_truncated), IndexesRebuilt: uint64(c.indexes_rebuilt),
 		DirsOnline: uint32(c.dirs_online), DirsOffline: uint32(c.dirs_offline), OpenHandles: uint64(c.open_handles),
+		PinnedBytes: uint64(c.pinned_bytes),
 	}, newError(status, &err)
 }
 
@@ -334,5 +357,18 @@ func (m *Manager) Promote(id LogID) error {
 	return newError(C.klog_log_promote(m.c, at, size, C.int32_t(id.Partition), &err), &err)
 }
 
-// LibraryVersion is the version of the library that is linked in or loaded.
-func LibraryVersion() string { return C.GoString(C.klog_version_string()) }
+// WriteMeta says whose a directory is, by its number in Dirs: it writes the directory's meta.properties, so that a broker of
+// that cluster takes it for its own. Nothing else writes that file. Without a directoryID it gets a random one. A file that
+// says the same stays; ErrInvalidArgument if it says something else, or another directory is of another cluster or node.
+func (m *Manager) WriteMeta(dir int, clusterID string, nodeID int32, directoryID *[16]byte) error {
+	at, size := chars(clusterID)
+	if at == nil {
+		at = (*C.char)(first([]byte{}))
+	}
+	var id *C.uint8_t
+	if directoryID != nil {
+		id = (*C.uint8_t)(&directoryID[0])
+	}
+	err := cError()
+	return newError(C.klog_meta_create(m.c, C.uint32_t(dir), at, size, C.int32_t(nodeID), id, &err), &err)
+}

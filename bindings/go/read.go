@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"runtime"
+	"time"
 )
 
 // Isolation is how far a reader sees.
@@ -31,8 +32,43 @@ type ReadOptions struct {
 	MaxRecords uint32
 	// NoMinOne: ReadRaw gives the first batch only if it fits MaxBytes.
 	NoMinOne bool
+	// Slice: ReadRaw and Fetch give exactly the bytes that Kafka's log gives: MaxBytes counts as it is, also 0, and cuts even
+	// inside a batch.
+	Slice bool
 	// Control gives control records too; for a Cursor.
 	Control bool
+	// BatchInfo lets a Cursor tell of the batches that its records are in, with Cursor.Batch.
+	BatchInfo bool
+	// LeaderEpoch, if not nil, is what the reader takes for the log's latest: ErrFencedLeaderEpoch if the log has a newer one,
+	// ErrUnknownLeaderEpoch if it does not know that one yet.
+	LeaderEpoch *int32
+	// Follow waits at the end of what may be read until there is more, instead of answering that there is nothing.
+	Follow bool
+	// MinBytes: with Follow, how many bytes of batches are to be there before the wait ends; 0 is any.
+	MinBytes uint64
+	// MaxWait: with Follow, after how long less than MinBytes is given; if that is nothing the answer is ErrTimedOut. 0 is
+	// no limit, but for the context's.
+	MaxWait time.Duration
+}
+
+// await waits until there is more to be read from an offset on, in the way that the options say.
+func (o *ReadOptions) await(ctx context.Context, l *Log, offset int64, minBytes uint64, gone <-chan struct{}) error {
+	kind := [...]WaitKind{LogEnd: WaitLogEnd, HighWatermark: WaitHighWatermark, Committed: WaitLastStable}[o.Isolation]
+	within, cancel := ctx, func() {}
+	if o.MaxWait > 0 {
+		within, cancel = context.WithTimeout(ctx, o.MaxWait)
+	}
+	defer cancel()
+	_, err := l.wait(within, wanted{kind, offset, minBytes}, gone)
+	switch e, _ := err.(*Error); {
+	case err == nil || e.Status == ErrOffsetOutOfRange:
+		// Of a log that was cut the read tells.
+		return nil
+	case e.Status == ErrCancelled && ctx.Err() == nil:
+		// The time is up: what there is will do.
+		_, _, err = l.look(wanted{kind, offset, 0})
+	}
+	return err
 }
 
 func (o *ReadOptions) c() C.klog_read_options {
@@ -45,6 +81,16 @@ func (o *ReadOptions) c() C.klog_read_options {
 	c.max_records = C.uint32_t(o.MaxRecords)
 	if o.NoMinOne {
 		c.flags |= C.KLOG_READ_NO_MIN_ONE
+	}
+	if o.Slice {
+		c.flags |= C.KLOG_READ_SLICE
+	}
+	if o.LeaderEpoch != nil {
+		c.flags |= C.KLOG_READ_HAS_EPOCH
+		c.leader_epoch = C.int32_t(*o.LeaderEpoch)
+	}
+	if o.BatchInfo {
+		c.flags |= C.KLOG_READ_BATCH_INFO
 	}
 	if o.Control {
 		c.flags |= C.KLOG_READ_CONTROL
@@ -64,17 +110,46 @@ type ReadResult struct {
 	LastStableOffset int64
 	LogEndOffset     int64
 	AbortedUpto      int64 // for AbortedTransactions, -1 without
+
+	firstIncomplete bool
 }
 
 // ReadRaw reads whole record batches into dst, as a broker sends them, from the one that holds the offset on: as many as
 // fit. Nothing to read is no error. ErrBufferTooSmall with BytesNeeded says that not even the first batch fits.
 //
-// It does not wait for records; ctx is looked at before.
+// Only with ReadOptions.Follow it waits for records, as long as ctx lets it.
 func (l *Log) ReadRaw(ctx context.Context, from int64, dst []byte, opts *ReadOptions) (ReadResult, error) {
-	defer runtime.KeepAlive(l)
 	if ctx.Err() != nil {
 		return ReadResult{}, l.named(cancelled(ctx))
 	}
+	for waited := false; ; waited = true {
+		result, err := l.readRaw(from, dst, opts)
+		if err != nil || opts == nil || !opts.Follow {
+			return result, err
+		}
+		at, minBytes := from, uint64(0)
+		switch {
+		case result.Bytes > 0:
+			minBytes = min(opts.MinBytes, uint64(len(dst)))
+			if opts.MaxBytes > 0 {
+				minBytes = min(minBytes, opts.MaxBytes)
+			}
+			if waited || uint64(result.Bytes) >= minBytes {
+				return result, nil
+			}
+		case result.firstIncomplete:
+			return result, nil
+		default:
+			at, minBytes = max(from, result.NextOffset), opts.MinBytes
+		}
+		if err := opts.await(ctx, l, at, minBytes, nil); err != nil {
+			return result, err
+		}
+	}
+}
+
+func (l *Log) readRaw(from int64, dst []byte, opts *ReadOptions) (ReadResult, error) {
+	defer runtime.KeepAlive(l)
 	with := opts.c()
 	c := C.klog_read_result{struct_size: C.sizeof_klog_read_result}
 	err := cError()
@@ -87,6 +162,7 @@ func (l *Log) ReadRaw(ctx context.Context, from int64, dst []byte, opts *ReadOpt
 		FirstOffset: int64(c.first_offset), NextOffset: int64(c.next_offset), LogStartOffset: int64(c.log_start_offset),
 		HighWatermark: int64(c.high_watermark), LastStableOffset: int64(c.last_stable_offset),
 		LogEndOffset: int64(c.log_end_offset), AbortedUpto: int64(c.aborted_upto),
+		firstIncomplete: c.flags&C.KLOG_READF_FIRST_INCOMPLETE != 0,
 	}, l.failed(status, &err)
 }
 
@@ -128,8 +204,8 @@ func NextBatch(raw []byte) (batch RawBatch, rest []byte) {
 	return RawBatch(raw[:size:size]), raw[size:]
 }
 
-// Batches gives the log's record batches from the one that holds the offset on, up to the log end. A batch is valid until
-// the next one is asked for. An error ends it.
+// Batches gives the log's record batches from the one that holds the offset on, up to the log end, or with
+// ReadOptions.Follow until ctx is done. A batch is valid until the next one is asked for. An error ends it.
 func (l *Log) Batches(ctx context.Context, from int64, opts *ReadOptions) iter.Seq2[RawBatch, error] {
 	return func(yield func(RawBatch, error) bool) {
 		buf := make([]byte, bufferAtFirst)

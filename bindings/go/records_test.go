@@ -2,6 +2,7 @@ package klog_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +69,7 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 	cursor := must[*klog.Cursor](t)(log.Cursor(0, &klog.ReadOptions{MaxRecords: 3}))
 	defer cursor.Close()
 	for round := range 5 {
-		if _, err := cursor.Next(); err != io.EOF {
+		if _, err := cursor.Next(ctx); err != io.EOF {
 			t.Fatal(err)
 		}
 		must[klog.AppendResult](t)(log.Append(make([]klog.Record, 10), nil))
@@ -76,7 +77,7 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 			if cursor.Offset() != int64(round*10+i) {
 				t.Error(cursor.Offset())
 			}
-			if r := must[*klog.Record](t)(cursor.Next()); r.Offset != int64(round*10+i) {
+			if r := must[*klog.Record](t)(cursor.Next(ctx)); r.Offset != int64(round*10+i) {
 				t.Error(r.Offset)
 			}
 		}
@@ -84,11 +85,49 @@ func TestACursorGoesOnWhenThereIsMore(t *testing.T) {
 	if err := cursor.SeekTo(25); err != nil {
 		t.Fatal(err)
 	}
-	if r := must[*klog.Record](t)(cursor.Next()); r.Offset != 25 || cursor.Offset() != 26 {
+	if r := must[*klog.Record](t)(cursor.Next(ctx)); r.Offset != 25 || cursor.Offset() != 26 {
 		t.Error(r.Offset)
 	}
 	cursor.SeekTo(1000)
-	if _, err := cursor.Next(); !errors.Is(err, klog.ErrOffsetOutOfRange) {
+	if _, err := cursor.Next(ctx); !errors.Is(err, klog.ErrOffsetOutOfRange) {
+		t.Error(err)
+	}
+}
+
+func TestACursorTellsOfBatches(t *testing.T) {
+	log := created(t, nil)
+	for i := range 30 {
+		opts := klog.AppendOptions{Compression: klog.Compression(i % 6)}
+		if i == 7 {
+			opts.Producer = &klog.Producer{ID: 5, Epoch: 2, BaseSequence: 0}
+		}
+		records := make([]klog.Record, 1+i%4)
+		for n := range records {
+			records[n] = klog.Record{Value: make([]byte, 30000), Timestamp: time.UnixMilli(int64(1000*i + n))}
+		}
+		must[klog.AppendResult](t)(log.Append(records, &opts))
+	}
+	cursor := must[*klog.Cursor](t)(log.Cursor(0, &klog.ReadOptions{BatchInfo: true, MaxRecords: 3}))
+	defer cursor.Close()
+	for batch, err := range log.Batches(ctx, 0, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range batch.Records() {
+			record := must[*klog.Record](t)(cursor.Next(ctx))
+			info := cursor.Batch()
+			if record.Offset != batch.BaseOffset()+int64(n) || info.BaseOffset != batch.BaseOffset() || info.LastOffset != batch.LastOffset() ||
+				int(info.Records) != batch.Records() || int(info.Bytes) != len(batch) || info.Magic != 2 || info.LeaderEpoch != 0 ||
+				info.MaxTimestamp.UnixMilli()%1000 != int64(batch.Records()-1) || (info.ProducerID == 5) != (info.ProducerEpoch == 2) ||
+				info.CRC != binary.BigEndian.Uint32(batch[17:]) || info.Attributes != binary.BigEndian.Uint16(batch[21:]) {
+				t.Errorf("%d: %+v", record.Offset, info)
+			}
+		}
+	}
+	if _, err := cursor.Next(ctx); err != io.EOF {
+		t.Error(err)
+	}
+	if _, err := log.ReadRaw(ctx, 0, make([]byte, 100), &klog.ReadOptions{BatchInfo: true}); !errors.Is(err, klog.ErrInvalidArgument) {
 		t.Error(err)
 	}
 }
@@ -172,6 +211,12 @@ func TestAppendOptionsHold(t *testing.T) {
 	if found, at, err := log.OffsetForEpoch(5); found != 5 || at != 2 || err != nil {
 		t.Error(found, at, err)
 	}
+	for leader, wanted := range map[int32]error{4: klog.ErrFencedLeaderEpoch, 5: nil, 6: klog.ErrUnknownLeaderEpoch} {
+		_, err := log.ReadRaw(t.Context(), 0, make([]byte, 1000), &klog.ReadOptions{LeaderEpoch: &leader})
+		if (wanted == nil && err != nil) || !errors.Is(err, wanted) {
+			t.Error(leader, err)
+		}
+	}
 	epoch = 4
 	if _, err := log.Append(one, &klog.AppendOptions{LeaderEpoch: &epoch}); !errors.Is(err, klog.ErrFencedLeaderEpoch) {
 		t.Error(err)
@@ -247,7 +292,7 @@ func TestReusedBuffersTakeNoMemoryForARecord(t *testing.T) {
 	scan := func() (n int) {
 		cursor.SeekTo(0)
 		for {
-			_, err := cursor.Next()
+			_, err := cursor.Next(ctx)
 			if err == io.EOF {
 				return n
 			}

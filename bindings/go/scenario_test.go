@@ -242,7 +242,7 @@ func (s *scenario) scan(from int64) string {
 	defer cursor.Close()
 	var all []string
 	for {
-		r, err := cursor.Next()
+		r, err := cursor.Next(ctx)
 		if err == io.EOF {
 			break
 		}

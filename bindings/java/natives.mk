@@ -1,5 +1,5 @@
-# What the Maven build needs and javac cannot make: the native library for the jar, and the Java class with the layout of
-# klog.h. pom.xml calls this; paths are relative to this folder.
+# What the Maven build needs and javac cannot make: the native library for the jar, and the Java classes that are
+# made of klog.h. pom.xml calls this; paths are relative to this folder.
 #
 #   KLOG_ARCHIVE   libklog.a, where it is built elsewhere; else cargo builds one
 #   JAVA_HOME      a JDK, for its jni.h
@@ -17,10 +17,13 @@ MACHINE := $(subst -, ,$(shell $(CC) -dumpmachine))
 PLATFORM := linux-$(firstword $(MACHINE))-$(lastword $(MACHINE))
 NATIVE := $(OUT)/classes/META-INF/native/$(PLATFORM)
 LIBRARY := $(NATIVE)/libklogjni.so
-LAYOUT := $(OUT)/generated-sources/layout/io/klog/Layout.java
+# What is made of klog.h: its layout, and what calls its functions.
+MADE := $(OUT)/generated-sources/header/io/klog
+LAYOUT := $(MADE)/Layout.java
+FUNCTIONS := $(MADE)/Functions.java $(MADE)/JniFunctions.java $(OUT)/generated-sources/ffm/io/klog/FfmFunctions.java
 
 .PHONY: all archive
-all: $(LIBRARY).sha256 $(LAYOUT)
+all: $(LIBRARY).sha256 $(LAYOUT) $(FUNCTIONS)
 	@# Else the summary of the next run counts the failures of the last one.
 	@rm -rf $(OUT)/failsafe-reports
 
@@ -31,9 +34,17 @@ archive:
 	cd $(ROOT) && $(CARGO) rustc --quiet --profile quick --lib --crate-type staticlib --no-default-features
 endif
 
-$(OUT)/klogjni.o: src/main/c/klogjni.c $(ROOT)/include/klog.h
-	mkdir -p $(OUT)
-	$(CC) $(STRICT) -O2 -fPIC -I$(ROOT)/include -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux -c $< -o $@
+$(MADE)/Functions.java: AS := interface
+$(MADE)/JniFunctions.java: AS := jni
+$(OUT)/generated-sources/ffm/io/klog/FfmFunctions.java: AS := ffm
+$(OUT)/functions.inc: AS := c
+$(FUNCTIONS) $(OUT)/functions.inc: src/main/c/functions.awk $(ROOT)/include/klog.h
+	mkdir -p $(dir $@)
+	awk -v as=$(AS) -f src/main/c/functions.awk $(ROOT)/include/klog.h > $@.new
+	mv $@.new $@
+
+$(OUT)/klogjni.o: src/main/c/klogjni.c $(OUT)/functions.inc $(ROOT)/include/klog.h
+	$(CC) $(STRICT) -O2 -fPIC -I$(OUT) -I$(ROOT)/include -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux -c $< -o $@
 
 # Never unloaded: the library's threads, and destructors of thread locals, run until the process ends.
 $(LIBRARY): $(OUT)/klogjni.o src/main/c/klogjni.map $(KLOG_ARCHIVE)

@@ -143,7 +143,7 @@ fn options(given: &klog_appender_options) -> Result<AppenderOptions> {
 /// by themselves; what the log says of them, klog_appender_wait tells. The batch that they are in is refused as a whole. *ticket
 /// stands for them; 0 if count is 0. Adding does not sleep but while opts->queue_bytes are not appended yet.
 ///
-/// KLOG_ERR_QUEUE_FULL if the queue is full and timeout_ms is 0, KLOG_ERR_TIMED_OUT if it was full for timeout_ms (-1: no
+/// KLOG_ERR_QUEUE_FULL if the queue is full, timeout_ms is 0 and another call appends what is in it (if none does, this one does), KLOG_ERR_TIMED_OUT if it was full for timeout_ms (-1: no
 /// limit): then, and after any other error, nothing was added. KLOG_ERR_CLOSED once the appender or the manager is closed.
 ///
 /// Thread class T0, cost class C4. records is required unless count is 0; ticket and err are nullable.

@@ -139,7 +139,8 @@ pub extern "C" fn klog_config_get(
     })
 }
 
-/// What is known of key number index, as lines: name, type, default, range, text. KLOG_ERR_END behind the last.
+/// What is known of key number index, as lines with a name each: `key: `, `scope: `, `type: `, `default: `, where there is one
+/// `range: `, `dynamic: `, what else is to be said, and `doc: `. KLOG_ERR_END behind the last.
 ///
 /// Thread class T0, cost class C1. buf may be null with cap 0; needed and err are nullable.
 #[unsafe(no_mangle)]

@@ -121,6 +121,9 @@ pub const KLOG_READ_SLICE: u32 = 4;
 /// Packed buffers tell of batches: in front of the first record that is given of a batch there is an entry of kind 2 with its
 /// header; of formats 0 and 1 both its offsets are the one that is stored. klog_cursor_next_packed and klog_decode_packed; klog_cursor_next, whose records are not packed, gives none.
 pub const KLOG_READ_BATCH_INFO: u32 = 8;
+/// In klog_read_options.flags: leader_epoch is what the reader takes for the log's latest epoch. KLOG_ERR_FENCED_LEADER_EPOCH if
+/// the log has a newer one, KLOG_ERR_UNKNOWN_LEADER_EPOCH if it does not know that one yet.
+pub const KLOG_READ_HAS_EPOCH: u32 = 16;
 
 /// klog_read_result.flags: the first batch is larger than max_bytes.
 pub const KLOG_READF_FIRST_INCOMPLETE: u32 = 1;

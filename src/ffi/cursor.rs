@@ -10,7 +10,7 @@ use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind, Object, OpenCursor, Removed};
-use super::read::{Waits, check_read_options, offsets_of};
+use super::read::{Waits, check_read_options, expected_epoch, offsets_of};
 use super::types::{
     klog_cursor, klog_error, klog_header, klog_log, klog_read_options, klog_read_result,
     klog_record, klog_status,
@@ -27,7 +27,7 @@ use crate::types::{Offset, to_usize};
 const PACKED_RECORDS_MAX: usize = 4096;
 
 /// Opens a cursor at start_offset, which may lie inside a batch. Whether it can be read shows at the first call. What opts say
-/// of waiting holds for each call on the cursor: with timeout_ms other than 0 it waits at the end of what may be read. A token
+/// of waiting and of the leader epoch holds for each call on the cursor: with timeout_ms other than 0 it waits at the end of what may be read. A token
 /// in opts->cancel goes on to end these calls as long as its own handle is open.
 ///
 /// Thread class T2, cost class C1. opts and err are nullable; out is required, null on failure.
@@ -71,6 +71,7 @@ pub extern "C" fn klog_cursor_open(
                     max_records,
                     batches: (options.flags & KLOG_READ_BATCH_INFO != 0).then(ToldBatches::default),
                     waits,
+                    epoch: expected_epoch(&options),
                     headers: Vec::new(),
                 };
                 handles::add_cursor(open_cursor, Arc::clone(&open.poison))
@@ -246,6 +247,7 @@ fn take(
     out: *mut klog_read_result,
     max: usize,
 ) -> Result<()> {
+    open.log.check_leader_epoch(open.epoch)?;
     let patience = open.waits.patience()?.ended_by(ending);
     let taken = next_records_waiting(&mut open.cursor, max, open.waits.min_bytes, &patience);
     let taken = taken.map(|_| ());

@@ -69,6 +69,8 @@ pub(crate) struct OpenManager {
     pub(crate) background: parking_lot::Mutex<Option<crate::service::Background>>,
     /// What appends for appenders that nobody waits for.
     pub(crate) appending: Arc<Appending>,
+    /// Its close, if one was called that need not wait for the end.
+    pub(crate) closing: OnceCell<Arc<super::closing::Closing>>,
 }
 
 pub(crate) struct OpenLog {
@@ -94,6 +96,8 @@ pub(crate) struct OpenCursor {
     pub(crate) log: Arc<Log>,
     pub(crate) max_records: usize,
     pub(crate) waits: super::read::Waits,
+    /// What each call takes for the log's latest epoch.
+    pub(crate) epoch: Option<crate::types::LeaderEpoch>,
     /// Which batches packed calls told of; `None` if they tell of none.
     pub(crate) batches: Option<super::cursor::ToldBatches>,
     /// Header arrays of the records lent last.
@@ -246,13 +250,26 @@ pub(crate) enum Removed {
     Inherited,
 }
 
-/// The last reference of the table to an object.
+/// An object that is held, in the table or no more.
+#[derive(Clone)]
 pub(crate) struct Taken(Arc<Entry>);
 
 impl Taken {
     pub(crate) fn object(&self) -> &Object {
         &self.0.object
     }
+
+    pub(crate) fn manager(&self) -> Result<&OpenManager> {
+        match &self.0.object {
+            Object::Manager(open) => Ok(open),
+            _ => Err(wrong_object()),
+        }
+    }
+}
+
+/// Holds the object of an open handle.
+pub(crate) fn hold(kind: Kind, id: u64) -> Result<Taken> {
+    find(kind, id).map(Taken)
 }
 
 /// Ends a handle: later calls with it are STALE_HANDLE.
@@ -428,6 +445,9 @@ pub(crate) fn with_manager<T>(
     match &entry.object {
         Object::Manager(open) => {
             check_poison(call, &open.poison, access)?;
+            if open.closing.get().is_some() {
+                return Err(Error::new(ErrorKind::Closed, "the manager is closing"));
+            }
             work(open)
         }
         _ => Err(wrong_object()),

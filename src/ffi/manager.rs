@@ -3,7 +3,9 @@
 use std::ffi::c_char;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+
+use once_cell::sync::OnceCell;
 
 use super::appender::Appending;
 use super::args::{
@@ -13,7 +15,7 @@ use super::args::{
 use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
-use super::handles::{self, Access, Kind, Object, OpenManager, Removed};
+use super::handles::{self, Access, OpenManager};
 use super::metrics::Opening;
 use super::types::{
     klog_config, klog_error, klog_log, klog_manager, klog_manager_info, klog_manager_options,
@@ -22,7 +24,7 @@ use super::types::{
 use crate::config::{ConfigSet, Resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::uuid::Uuid;
-use crate::io::{Clock, ManualClock, SystemClock, UnmappedFs};
+use crate::io::{Clock, Deadline, ManualClock, SystemClock, UnmappedFs};
 use crate::log::Log;
 use crate::log::escape;
 use crate::manager::{self, HighWatermarks, Manager, ManagerOptions, MissingDir};
@@ -135,6 +137,7 @@ fn open(options: &klog_manager_options) -> Result<OpenManager> {
         poison,
         clock,
         background: parking_lot::Mutex::new(background),
+        closing: OnceCell::new(),
     })
 }
 
@@ -417,12 +420,17 @@ pub extern "C" fn klog_checkpoint(
     })
 }
 
-/// Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The handle ends
-/// in any case, and the logs, cursors, appenders, waiters and event streams of this manager answer KLOG_ERR_CLOSED from now on;
-/// calls that wait for them wake with it. What appenders hold that was not appended is dropped: close them before. An error says what could not
-/// be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing is written.
+/// Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. The logs, cursors,
+/// appenders, waiters and event streams of this manager answer KLOG_ERR_CLOSED from now on; calls that wait for them wake with
+/// it, and calls that are inside end first. What appenders hold that was not appended is dropped: close them before. The handle
+/// ends, also with an error, which says what could not be stored; the next open recovers that. With KLOG_CLOSE_ABANDON nothing
+/// is written.
 ///
-/// Thread class T2, cost class C4. timeout_ms must be -1: closing does not time out yet. err is nullable.
+/// KLOG_ERR_TIMED_OUT if that took longer than timeout_ms (-1 is no limit, 0 only begins it): it goes on in a thread of the
+/// library, calls with the handle answer KLOG_ERR_CLOSED, and the close may be called again, to wait for it and learn how it ended;
+/// its flags do not count any more.
+///
+/// Thread class T2, cost class C4. err is nullable.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_manager_close(
     manager: klog_manager,
@@ -432,31 +440,7 @@ pub extern "C" fn klog_manager_close(
 ) -> klog_status {
     guard("klog_manager_close", err, |call| {
         check_flags(flags, KLOG_CLOSE_ABANDON, "flags")?;
-        if timeout_ms != -1 {
-            return Err(Error::invalid_argument(format!(
-                "timeout_ms is {timeout_ms}, only -1 is supported yet"
-            )));
-        }
-        match handles::remove(Kind::Manager, manager.id)? {
-            Removed::Inherited => Ok(()),
-            Removed::Own(taken) => match taken.object() {
-                Object::Manager(open) => {
-                    call.works_on(&open.poison);
-                    drop(open.background.lock().take());
-                    open.appending.end();
-                    if flags & KLOG_CLOSE_ABANDON != 0 || open.poison.load(Ordering::SeqCst) {
-                        // What a defect may have left half done must be recovered, not marked clean.
-                        open.manager.abandon();
-                        return Ok(());
-                    }
-                    open.manager.close()
-                }
-                _ => Err(Error::new(
-                    ErrorKind::Bug,
-                    "a handle's kind and its object differ",
-                )),
-            },
-        }
+        super::closing::close(call, manager, flags, Deadline::after(timeout_ms)?)
     })
 }
 

@@ -18,6 +18,7 @@ pub mod appender;
 pub(crate) mod args;
 pub mod cancel;
 pub mod clean;
+pub(crate) mod closing;
 pub mod codec;
 pub mod config;
 pub mod constants;

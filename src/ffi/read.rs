@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::Deadline;
 use crate::log::{FirstBatch, Log, ReadCut, ReadOptions};
 use crate::service::{Patience, read_waiting};
-use crate::types::{Offset, to_usize};
+use crate::types::{LeaderEpoch, Offset, to_usize};
 
 /// Reads whole record batches of one segment, as a broker sends them, from the one that holds start_offset on: up to
 /// min(max_bytes, cap) bytes, the first batch also if it is larger than max_bytes. Nothing to read is KLOG_OK with bytes 0.
@@ -27,7 +27,8 @@ use crate::types::{Offset, to_usize};
 /// nothing, and out says the offsets then too; KLOG_ERR_CANCELLED once opts->cancel was fired; KLOG_ERR_CLOSED once the log handle
 /// or the manager is closed; KLOG_ERR_DIR_OFFLINE if nothing is there and nothing can come.
 ///
-/// KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
+/// KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_FENCED_LEADER_EPOCH and
+/// KLOG_ERR_UNKNOWN_LEADER_EPOCH with KLOG_READ_HAS_EPOCH. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
 /// not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
 ///
 /// Thread class T0, cost class C2, with opts->timeout_ms C4. buf may be null with cap 0; opts and err are nullable; out is required.
@@ -51,6 +52,7 @@ pub extern "C" fn klog_read(
         let buffer = buffer(buf, cap, "buf")?;
         handles::with_log(call, log, Access::Look, |open| {
             let wanted = batch_options(&options)?;
+            open.log.check_leader_epoch(expected_epoch(&options))?;
             let read = read_waiting(
                 &open.log,
                 Offset(start_offset),
@@ -149,20 +151,28 @@ pub(crate) fn offsets_of(log: &Log, start_offset: i64) -> klog_read_result {
 
 /// Options that reads and cursors share.
 pub(crate) fn check_read_options(options: &klog_read_options, known_flags: u32) -> Result<()> {
-    check_flags(options.flags, known_flags, "opts.flags")?;
+    check_flags(
+        options.flags,
+        known_flags | KLOG_READ_HAS_EPOCH,
+        "opts.flags",
+    )?;
     check_reserved(&options.reserved, "opts")?;
     isolation(options.isolation)?;
-    let unused = [
-        (options.reserved0 != 0, "reserved0"),
-        (options.leader_epoch != 0, "leader_epoch"),
-    ];
-    match unused.iter().find(|(is_set, _)| *is_set) {
-        None => Ok(()),
-        Some((_, name)) => Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("opts.{name} must be 0: no epoch is compared yet"),
-        )),
+    if options.reserved0 != 0 {
+        return Err(Error::invalid_argument("a reserved field of opts is not 0"));
     }
+    if options.leader_epoch != 0 && options.flags & KLOG_READ_HAS_EPOCH == 0 {
+        return Err(Error::invalid_argument(format!(
+            "opts.leader_epoch is {} without KLOG_READ_HAS_EPOCH; set the flag, or 0",
+            options.leader_epoch
+        )));
+    }
+    Ok(())
+}
+
+/// The epoch that a reader takes for the log's latest, if it says one.
+pub(crate) fn expected_epoch(options: &klog_read_options) -> Option<LeaderEpoch> {
+    (options.flags & KLOG_READ_HAS_EPOCH != 0).then_some(LeaderEpoch(options.leader_epoch))
 }
 
 /// What a read's options say of waiting.

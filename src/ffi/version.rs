@@ -9,7 +9,7 @@ use super::types::{klog_error, klog_status};
 use crate::error::{Error, ErrorKind};
 
 /// Hash over every struct's layout and every constant of this header, for klog_abi_check.
-pub const KLOG_LAYOUT_HASH: u64 = 26_336_016_118_044_231;
+pub const KLOG_LAYOUT_HASH: u64 = 3_106_880_494_487_818_162;
 
 /// The version of the library that is loaded: (MAJOR << 16) | (MINOR << 8) | PATCH.
 ///

@@ -5,7 +5,7 @@ use super::config::put_handle;
 use super::constants::*;
 use super::guard::guard;
 use super::handles::{self, Access, Kind};
-use super::read::{Waits, batch_options, check_read_options};
+use super::read::{Waits, batch_options, check_read_options, expected_epoch};
 use super::types::{
     klog_error, klog_log, klog_read_options, klog_status, klog_view, klog_view_info,
 };
@@ -46,6 +46,7 @@ pub extern "C" fn klog_view_open(
             check_read_options(&options, KLOG_READ_NO_MIN_ONE | KLOG_READ_SLICE)?;
             let waits = Waits::new(&options)?;
             let view = handles::with_log(call, log, Access::Look, |open| {
+                open.log.check_leader_epoch(expected_epoch(&options))?;
                 view_waiting(
                     &open.log,
                     Offset(start_offset),

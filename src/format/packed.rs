@@ -294,14 +294,20 @@ impl<'b> PackedWriter<'b> {
     #[must_use]
     pub fn entry_bytes(record: &Record<'_>) -> usize {
         let len = |b: Option<&[u8]>| b.map_or(0, <[u8]>::len);
-        let headers: usize = record.headers.map(|h| 8 + h.key.len() + len(h.value)).sum();
-        (ENTRY_HEAD_BYTES + len(record.key) + len(record.value) + headers)
+        (ENTRY_HEAD_BYTES + len(record.key) + len(record.value) + header_area_bytes(record))
             .next_multiple_of(ALIGNMENT)
     }
 
     /// Adds a record if there is room for all of it.
+    #[inline]
     pub fn push(&mut self, record: &Record<'_>) -> bool {
-        let entry_len = Self::entry_bytes(record);
+        let (key, value) = (
+            record.key.unwrap_or_default(),
+            record.value.unwrap_or_default(),
+        );
+        let headers_len = header_area_bytes(record);
+        let entry_len =
+            (ENTRY_HEAD_BYTES + key.len() + value.len() + headers_len).next_multiple_of(ALIGNMENT);
         let Some(entry) = self
             .at
             .checked_add(entry_len)
@@ -312,7 +318,16 @@ impl<'b> PackedWriter<'b> {
         let Ok(len) = u32::try_from(entry_len) else {
             return false;
         };
-        write_entry(entry, len, record);
+        // The padding; what is not padding of it is written below.
+        if let Some(end) = entry.last_chunk_mut::<ALIGNMENT>() {
+            *end = [0; ALIGNMENT];
+        }
+        let Some((head, body)) = entry.split_first_chunk_mut::<ENTRY_HEAD_BYTES>() else {
+            return false;
+        };
+        *head = entry_head(record, len, key.len(), value.len(), headers_len);
+        let body = write_bytes(write_bytes(body, key), value);
+        write_headers(body, record);
         self.at += entry_len;
         self.entries += 1;
         true
@@ -354,10 +369,30 @@ impl<'b> PackedWriter<'b> {
     }
 }
 
-fn write_entry(entry: &mut [u8], len: u32, record: &Record<'_>) {
-    // Lengths fit: the whole entry's length does.
-    let len32 = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
-    let put = super::bytes::put::<4>;
+#[inline]
+fn header_area_bytes(record: &Record<'_>) -> usize {
+    if record.headers.is_empty() {
+        return 0;
+    }
+    record
+        .headers
+        .map(|h| 8 + h.key.len() + h.value.map_or(0, <[u8]>::len))
+        .sum()
+}
+
+/// A length as it is written. Lengths fit: the whole entry's length does.
+fn len_bytes(n: usize) -> [u8; 4] {
+    u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes()
+}
+
+#[inline]
+fn entry_head(
+    record: &Record<'_>,
+    len: u32,
+    key_len: usize,
+    value_len: usize,
+    headers_len: usize,
+) -> [u8; ENTRY_HEAD_BYTES] {
     let flag = |on: bool, bit: u8| if on { bit } else { 0 };
     let flags = flag(record.key.is_some(), HAS_KEY)
         | flag(record.value.is_some(), HAS_VALUE)
@@ -367,42 +402,46 @@ fn write_entry(entry: &mut [u8], len: u32, record: &Record<'_>) {
             record.timestamp_type == super::batch::TimestampType::LogAppendTime,
             LOG_APPEND_TIME,
         );
-    put(entry, 0, len.to_le_bytes());
-    super::bytes::put(entry, 4, [KIND_RECORD, flags, 0, 0]);
-    super::bytes::put(entry, 8, record.offset.0.to_le_bytes());
-    super::bytes::put(entry, 16, record.timestamp.0.to_le_bytes());
-    let (key, value) = (
-        record.key.unwrap_or_default(),
-        record.value.unwrap_or_default(),
-    );
-    put(entry, 24, len32(key.len()));
-    put(entry, 28, len32(value.len()));
-    put(entry, 36, len32(record.headers.len()));
-    put(entry, 40, record.leader_epoch.0.to_le_bytes());
-    put(entry, 44, record.sequence.to_le_bytes());
-    let mut at = ENTRY_HEAD_BYTES;
-    let mut append = |bytes: &[u8]| {
-        if let Some(place) = entry.get_mut(at..at + bytes.len()) {
-            place.copy_from_slice(bytes);
+    let mut head = [0; ENTRY_HEAD_BYTES];
+    let put = super::bytes::put::<4>;
+    put(&mut head, 0, len.to_le_bytes());
+    put(&mut head, 4, [KIND_RECORD, flags, 0, 0]);
+    super::bytes::put(&mut head, 8, record.offset.0.to_le_bytes());
+    super::bytes::put(&mut head, 16, record.timestamp.0.to_le_bytes());
+    put(&mut head, 24, len_bytes(key_len));
+    put(&mut head, 28, len_bytes(value_len));
+    put(&mut head, 32, len_bytes(headers_len));
+    put(&mut head, 36, len_bytes(record.headers.len()));
+    put(&mut head, 40, record.leader_epoch.0.to_le_bytes());
+    put(&mut head, 44, record.sequence.to_le_bytes());
+    head
+}
+
+/// Writes bytes to the front of a place; what is left of it.
+#[inline]
+fn write_bytes<'b>(place: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
+    match place.split_at_mut_checked(bytes.len()) {
+        Some((front, rest)) => {
+            front.copy_from_slice(bytes);
+            rest
         }
-        at += bytes.len();
-    };
-    append(key);
-    append(value);
-    for header in record.headers {
-        append(&len32(header.key.len()));
-        append(
-            &header
-                .value
-                .map_or(NULL_LEN.to_le_bytes(), |v| len32(v.len())),
-        );
-        append(header.key);
-        append(header.value.unwrap_or_default());
+        None => &mut [],
     }
-    let headers_len = at - ENTRY_HEAD_BYTES - key.len() - value.len();
-    put(entry, 32, len32(headers_len));
-    if let Some(padding) = entry.get_mut(at..) {
-        padding.fill(0);
+}
+
+#[inline]
+fn write_headers(mut place: &mut [u8], record: &Record<'_>) {
+    if record.headers.is_empty() {
+        return;
+    }
+    for header in record.headers {
+        let value_len = header
+            .value
+            .map_or(NULL_LEN.to_le_bytes(), |v| len_bytes(v.len()));
+        place = write_bytes(place, &len_bytes(header.key.len()));
+        place = write_bytes(place, &value_len);
+        place = write_bytes(place, header.key);
+        place = write_bytes(place, header.value.unwrap_or_default());
     }
 }
 

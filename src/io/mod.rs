@@ -23,6 +23,7 @@ mod read_only;
 mod real;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
+pub mod thread;
 mod unmapped;
 mod wait_fd;
 #[cfg(any(test, feature = "sim", feature = "test-hooks"))]

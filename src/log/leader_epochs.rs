@@ -1,7 +1,7 @@
 //! Leader epochs of a log. Implements state.md 7.
 
 use super::Log;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::epoch_checkpoint::EpochEntry;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -18,6 +18,25 @@ impl Log {
     pub fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
         let writer = self.lock_writer();
         writer.epochs.cache().end_offset_for(epoch, writer.end)
+    }
+
+    /// Whether `expected` is the log's latest leader epoch, 0 if it has none; `None` is always right. FENCED_LEADER_EPOCH if
+    /// the log has a newer one, UNKNOWN_LEADER_EPOCH if it has an older one: what a broker answers a fetch with.
+    pub fn check_leader_epoch(&self, expected: Option<LeaderEpoch>) -> Result<()> {
+        let Some(expected) = expected else {
+            return Ok(());
+        };
+        let latest = self.lock_writer().epochs.cache().latest();
+        let latest = latest.unwrap_or(LeaderEpoch(0));
+        let refused = |kind, what| {
+            let text = format!("the log's latest leader epoch is {latest}, {expected} is {what}");
+            Err(Error::new(kind, text).in_partition(self.partition.partition))
+        };
+        match expected.cmp(&latest) {
+            std::cmp::Ordering::Less => refused(ErrorKind::FencedLeaderEpoch, "older"),
+            std::cmp::Ordering::Greater => refused(ErrorKind::UnknownLeaderEpoch, "not known yet"),
+            std::cmp::Ordering::Equal => Ok(()),
+        }
     }
 
     /// Notes that a leader epoch begins at an offset, and makes that durable (state.md 7.2): entries that contradict it go.

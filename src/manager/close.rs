@@ -12,7 +12,7 @@ use super::dirs::LogDir;
 use super::{Access, Manager};
 use crate::error::Result;
 use crate::format::marker;
-use crate::io::OpenMode;
+use crate::io::{OpenMode, thread};
 use crate::log::Log;
 use crate::types::TopicPartition;
 
@@ -92,8 +92,9 @@ impl Manager {
         };
         std::thread::scope(|scope| {
             for n in 1..threads {
-                let worker = std::thread::Builder::new().name(format!("klog-closing-{n}"));
-                if worker.spawn_scoped(scope, work).is_err() {
+                let worker = thread::builder(format!("klog-closing-{n}"));
+                let spawned = thread::with_signals_blocked(|| worker.spawn_scoped(scope, work));
+                if spawned.is_err() {
                     break;
                 }
             }

@@ -17,7 +17,7 @@ use super::stats::Stats;
 use super::tasks::Schedule;
 use super::{FailedLog, Manager, ManagerOptions, OpenCounts, Role};
 use crate::error::Result;
-use crate::io::{OverlayFs, PooledFs, ReadOnlyFs, default_max_open, exists};
+use crate::io::{OverlayFs, PooledFs, ReadOnlyFs, default_max_open, exists, thread};
 use crate::log::{Finding, FindingKind, LoadNotes, Log, LogPlace, Monitor};
 use crate::types::TopicPartition;
 
@@ -235,8 +235,8 @@ fn load_all(
     let outcomes = Mutex::new(Vec::with_capacity(queue.len()));
     std::thread::scope(|scope| {
         for n in 0..threads {
-            let worker = std::thread::Builder::new().name(format!("klog-recovery-{n}"));
-            let spawned = worker.spawn_scoped(scope, || {
+            let worker = thread::builder(format!("klog-recovery-{n}"));
+            let work = || {
                 while let Some(slot) = queue.get(next.fetch_add(1, Ordering::SeqCst)) {
                     if let Some(job) = slot.lock().take() {
                         let outcome = run(job);
@@ -244,7 +244,8 @@ fn load_all(
                     }
                 }
                 spare.add(1);
-            });
+            };
+            let spawned = thread::with_signals_blocked(|| worker.spawn_scoped(scope, work));
             // Whatever threads there are do the work; this one helps if there are none.
             if spawned.is_err() {
                 break;

@@ -17,8 +17,12 @@ use crate::types::{Offset, to_usize};
 
 /// The largest batch that the walk holds in memory without being asked to.
 const CHUNK_BYTES: usize = 1024 * 1024;
-/// How much is read when only headers are wanted.
+/// How much is read at a time when only headers are wanted, at most.
 const HEADERS_CHUNK_BYTES: usize = 16 * 1024;
+/// How much is read then at first: a look-up ends at one of the next headers, and batches are often larger than this.
+const HEADERS_FIRST_BYTES: usize = 512;
+/// By how much a read is larger than that before it where batches turn out to be small.
+const HEADERS_GROWTH: usize = 4;
 
 /// A batch that the walk met.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,8 @@ pub struct BatchScan {
     position: u64,
     end: u64,
     chunk_bytes: usize,
+    /// What `chunk_bytes` grows to while headers lie close to each other.
+    max_chunk_bytes: usize,
     /// Its first `held` bytes are those of the file from `buffer_at` on; what is behind was zeroed once and is reused.
     buffer: Vec<u8>,
     buffer_at: u64,
@@ -65,10 +71,13 @@ impl BatchScan {
         Self::reading(file, range, CHUNK_BYTES)
     }
 
-    /// A walk for which only the headers are wanted: it reads less ahead.
+    /// A walk for which only the headers are wanted: it reads less ahead, and next to nothing of large batches.
     #[must_use]
     pub fn headers(file: Arc<dyn File>, range: Range<u64>) -> Self {
-        Self::reading(file, range, HEADERS_CHUNK_BYTES)
+        Self {
+            max_chunk_bytes: HEADERS_CHUNK_BYTES,
+            ..Self::reading(file, range, HEADERS_FIRST_BYTES)
+        }
     }
 
     /// A walk that reads so many bytes at a time.
@@ -79,6 +88,7 @@ impl BatchScan {
             position: range.start,
             end: range.end,
             chunk_bytes,
+            max_chunk_bytes: chunk_bytes,
             buffer: Vec::new(),
             buffer_at: range.start,
             held: 0,
@@ -243,6 +253,13 @@ impl BatchScan {
             }
             None => 0,
         };
+        let is_near = position <= self.buffer_at + 2 * self.held as u64;
+        if is_near && self.held > 0 {
+            self.chunk_bytes = self
+                .chunk_bytes
+                .saturating_mul(HEADERS_GROWTH)
+                .min(self.max_chunk_bytes);
+        }
         self.buffer_at = position;
         self.held = kept;
         let room = to_usize(self.end.saturating_sub(position));

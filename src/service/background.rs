@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::thread;
 use crate::manager::Manager;
 
 /// The longest that the thread sleeps: the clock may be set, and keys may change.
@@ -50,7 +51,7 @@ impl Background {
             shared.adjust_cleaners(manager)?;
         }
         let weak = Arc::downgrade(manager);
-        started.thread = Some(spawn("klog-background".to_owned(), move || {
+        started.thread = Some(thread::spawn("klog-background", move || {
             run(&weak, &shared);
         })?);
         Ok(started)
@@ -84,14 +85,6 @@ impl Drop for Background {
     }
 }
 
-fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let failed = format!("cannot start the thread {name} for work in the background");
-    std::thread::Builder::new()
-        .name(name)
-        .spawn(work)
-        .map_err(|e| Error::new(ErrorKind::Limit, format!("{failed}: {e}")))
-}
-
 impl Shared {
     /// Lets as many threads clean as the configuration says. One that is too many ends after its pass; one that ended by a
     /// defect is not replaced.
@@ -109,9 +102,12 @@ impl Shared {
         }
         for number in cleaners.len()..cleaner.threads as usize {
             let (weak, shared) = (Arc::downgrade(manager), Arc::clone(self));
-            cleaners.push(spawn(format!("klog-cleaner-{number}"), move || {
-                clean(&weak, &shared, number);
-            })?);
+            cleaners.push(thread::spawn(
+                &format!("klog-cleaner-{number}"),
+                move || {
+                    clean(&weak, &shared, number);
+                },
+            )?);
         }
         Ok(())
     }

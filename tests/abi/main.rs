@@ -18,6 +18,7 @@ mod changes;
 mod codec;
 mod data;
 mod dirs;
+mod gathering;
 mod maintenance;
 mod moves;
 #[cfg(feature = "test-hooks")]

@@ -37,8 +37,12 @@ fn hc44_a_a_panic_in_every_function_is_a_status_and_poisons_what_it_worked_on() 
     let source = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ffi")).unwrap();
     let mut exported = Vec::new();
     let mut guarded = Vec::new();
-    for entry in source {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    // Directories in it hold structs, no functions.
+    let files = source
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file());
+    for path in files {
+        let text = std::fs::read_to_string(path).unwrap();
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
             if line == "#[unsafe(no_mangle)]" {

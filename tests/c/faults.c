@@ -131,6 +131,42 @@ static void a_close_waits_for_a_call_that_hangs_in_the_disk(const char *dir) {
     must_end_at(logs[0], 3);
 }
 
+/* The same with a limit: the close goes on, can be waited for, and says how it ended, once. */
+static void a_close_that_takes_too_long_can_be_called_again(const char *dir) {
+    klog_status appended = KLOG_ERR_BUG;
+    klog_manager_info info = KLOG_INIT(klog_manager_info);
+    klog_manager ended;
+    pthread_t appending;
+    int64_t offset;
+    MUST(klog_testing_hold("write", "/orders-0/"));
+    CHECK(pthread_create(&appending, NULL, append_held, &appended) == 0);
+    klog_testing_await_held(1);
+    CHECK(klog_manager_close(manager, 0, -2, &err) == KLOG_ERR_INVALID_ARGUMENT);
+    MUST(append(logs[1], &offset));
+    CHECK(klog_manager_close(manager, 0, 0, &err) == KLOG_ERR_TIMED_OUT);
+    CHECK((err.flags & KLOG_ERRF_RETRIABLE) != 0);
+    CHECK(klog_manager_close(manager, KLOG_CLOSE_ABANDON, 20, &err) == KLOG_ERR_TIMED_OUT);
+    CHECK(klog_manager_get_info(manager, &info, &err) == KLOG_ERR_CLOSED);
+    CHECK(appended == KLOG_ERR_BUG);
+    klog_testing_clear();
+    MUST(klog_manager_close(manager, 0, 60000, &err));
+    CHECK(pthread_join(appending, NULL) == 0 && appended == KLOG_OK);
+    ended = manager;
+    open_in(dir);
+    must_end_at(logs[0], 4);
+    CHECK(klog_manager_close(ended, 0, -1, &err) == KLOG_ERR_STALE_HANDLE);
+    CHECK(klog_manager_close(ended, 0, 5, &err) == KLOG_ERR_STALE_HANDLE);
+    /* In time. */
+    MUST(klog_manager_close(manager, 0, 60000, &err));
+    open_in(dir);
+    /* One that begins the close, and one that waits without limit. */
+    ended = manager;
+    if (klog_manager_close(ended, 0, 0, &err) == KLOG_ERR_TIMED_OUT) {
+        MUST(klog_manager_close(ended, 0, -1, &err));
+    }
+    open_in(dir);
+}
+
 /* A defect is a status; the manager is poisoned, what is there can be read, and the next open recovers. */
 static void a_defect_is_a_status(const char *dir) {
     klog_read_result result = KLOG_INIT(klog_read_result);
@@ -146,10 +182,10 @@ static void a_defect_is_a_status(const char *dir) {
     CHECK(klog_append(logs[0], &record, 1, NULL, NULL, &err) == KLOG_ERR_PANIC);
     CHECK(append(logs[0], &offset) == KLOG_ERR_POISONED);
     MUST(klog_read(logs[0], 0, NULL, buf, sizeof buf, &result, &err));
-    CHECK(result.next_offset == 3);
+    CHECK(result.next_offset == 4);
     (void)klog_manager_close(manager, 0, -1, &err);
     open_in(dir);
-    must_end_at(logs[0], 3);
+    must_end_at(logs[0], 4);
     MUST(klog_testing_empty_call(logs[0]));
 }
 
@@ -162,6 +198,7 @@ int main(int argc, char **argv) {
     a_failed_sync_takes_the_directory_offline(argv[1]);
     an_open_that_fails_leaves_nothing_behind(argv[1]);
     a_close_waits_for_a_call_that_hangs_in_the_disk(argv[1]);
+    a_close_that_takes_too_long_can_be_called_again(argv[1]);
     a_defect_is_a_status(argv[1]);
     MUST(klog_manager_close(manager, 0, -1, &err));
     puts("all faults were met");

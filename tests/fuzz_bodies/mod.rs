@@ -13,6 +13,7 @@
 
 mod append;
 mod batch;
+mod calls;
 mod codec;
 mod control;
 mod directory;
@@ -48,6 +49,12 @@ pub(crate) const TARGETS: &[Target] = &[
         body: append::body,
         seeds: append::seeds,
         mutations: 6_000,
+    },
+    Target {
+        name: "calls",
+        body: calls::body,
+        seeds: calls::seeds,
+        mutations: 600,
     },
     Target {
         name: "foreign",

@@ -14,6 +14,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../support/skip.rs"]
+mod skip;
+
 #[path = "../crash/run.rs"]
 mod run;
 
@@ -26,9 +29,11 @@ mod clean_close;
 mod cleaner;
 mod damaged;
 mod differential;
+mod dump_log;
 mod dump_tool;
 mod followed;
 mod framings;
+mod from_go;
 mod killed;
 mod reads;
 mod recovered;

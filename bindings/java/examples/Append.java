@@ -40,7 +40,7 @@ public final class Append {
             System.out.println(result.records() + " records at " + result.firstOffset() + ".." + result.lastOffset());
 
             // Compare and append: refused if the log does not end where we think it does, and nothing changes.
-            batch.clear().add(utf8("order-2"), utf8("paid"));
+            batch.clear().add(utf8("order-2"), utf8("new"));
             zstd.expectedLogEnd(result.lastOffset());
             try {
                 log.append(batch, zstd);

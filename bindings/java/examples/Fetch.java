@@ -1,62 +1,63 @@
 import io.klog.Cursor;
 import io.klog.KlogLog;
 import io.klog.KlogManager;
+import io.klog.KlogManagerOptions;
 import io.klog.ReadResult;
-import io.klog.RecordBatchBuilder;
 import io.klog.RecordView;
+import io.klog.TopicPartition;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Paths;
+import java.time.Duration;
 
-/** Reads: record by record, to the end and on, from a time on, and as the batches that a broker sends. Usage: Fetch DIR */
+/**
+ * Fetches whole batches, as a broker sends them, then tails the log while somebody else appends to it: the directory is opened
+ * for reading only, so its owner may be a live broker. Usage: Fetch DIR COUNT    (ends after COUNT records)
+ */
 public final class Fetch {
-    private static final long START = 1_700_000_000_000L;
-
     private Fetch() {
     }
 
-    private static byte[] utf8(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+    /** Reads from an offset to the end, in batches: what a fetch answers. */
+    private static void fetch(KlogLog log, long from) {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(64 << 10);
+        long next = from;
+        long bytes = 0;
+        int batches = 0;
+        ReadResult result;
+        do {
+            buffer.clear();
+            result = log.read(next, buffer);
+            bytes += result.bytes();
+            batches += result.batches();
+            next = result.nextOffset();
+        } while (result.bytes() > 0);
+        System.out.println("fetched " + batches + " batches, " + (bytes > 0 ? "some" : "no") + " bytes, up to " + next);
     }
 
-    private static void fill(KlogLog log) {
-        RecordBatchBuilder batch = new RecordBatchBuilder();
-        for (int n = 0; n < 1000; n++) {
-            batch.add(START + n, utf8("sensor-" + n % 3), utf8("measured " + n));
-            if (batch.count() == 100) {
-                log.append(batch);
-                batch.clear();
-            }
-        }
+    private static String text(byte[] utf8) {
+        return utf8 == null ? "" : new String(utf8, StandardCharsets.UTF_8);
     }
 
-    /** Its argument is a directory. */
-    public static void main(String[] args) {
-        try (KlogManager manager = KlogManager.open(Paths.get(args[0])); KlogLog log = manager.logOrCreate("measures", 0)) {
-            fill(log);
+    /** Its arguments are a directory, and how many records to wait for. */
+    public static void main(String[] args) throws InterruptedException {
+        KlogManagerOptions options = new KlogManagerOptions(Paths.get(args[0])).readOnly(true);
+        try (KlogManager manager = KlogManager.open(options); KlogLog log = manager.log(new TopicPartition("orders", 0))) {
+            fetch(log, 0);
 
-            try (Cursor cursor = log.cursor(997)) {
-                // Always the same view: copy() makes a record that stays.
-                for (RecordView record : cursor) {
-                    System.out.println(record.offset() + ": " + new String(record.keyBytes(), StandardCharsets.UTF_8) + " "
-                            + new String(record.valueBytes(), StandardCharsets.UTF_8));
+            // A cursor gives always the same view, copy() makes a record that stays. At the end it waits as long as it is told to.
+            try (Cursor cursor = log.cursor(0)) {
+                for (int left = Integer.parseInt(args[1]); left > 0;) {
+                    RecordView record = cursor.next(Duration.ofMillis(10));
+                    if (record == null) {
+                        // Takes in what another process did; with a log of its own a program needs none.
+                        manager.refresh();
+                        continue;
+                    }
+                    System.out.println(record.offset() + " " + text(record.keyBytes()) + "=" + text(record.valueBytes()));
+                    left--;
                 }
-                // The cursor goes on where it is when there is more.
-                log.append(utf8("sensor-0"), utf8("measured later"));
-                System.out.println("then: " + new String(cursor.next().valueBytes(), StandardCharsets.UTF_8));
             }
-
-            log.offsetForTime(START + 500).ifPresent(found -> System.out.println("half a second in: offset " + found.offset()));
-
-            ByteBuffer buffer = ByteBuffer.allocateDirect(16 << 10);
-            int batches = 0;
-            for (long offset = 0; offset < log.endOffset();) {
-                buffer.clear();
-                ReadResult read = log.read(offset, buffer);
-                batches += read.batches();
-                offset = read.nextOffset();
-            }
-            System.out.println("all in " + batches + " batches");
         }
     }
 }

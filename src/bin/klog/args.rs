@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use klog::format::codec::Codec;
 use klog::format::names::parse_topic_partition;
 use klog::types::TopicPartition;
@@ -32,6 +32,9 @@ pub(crate) enum Command {
         #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
         partition: Option<TopicPartition>,
     },
+    /// Print files as kafka-dump-log.sh of Kafka 4.4.0 prints them, with its options. Changes nothing.
+    #[command(name = "dump-log")]
+    DumpLog(crate::dump_log::options::Listed),
     /// Look offsets up by time: a `time` line for each timestamp, in the order given. Changes nothing.
     Offsets {
         /// Which log.
@@ -120,6 +123,15 @@ pub(crate) enum Command {
         #[arg(value_name = "SHELL")]
         shell: clap_complete::Shell,
     },
+}
+
+/// Prints the help of a subcommand.
+pub(crate) fn print_help_of(name: &str) {
+    let mut all = Args::command();
+    all.build();
+    if let Some(command) = all.find_subcommand_mut(name) {
+        let _ = command.print_help();
+    }
 }
 
 /// How logs are cleaned.

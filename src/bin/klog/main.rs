@@ -10,6 +10,7 @@ mod cat;
 mod clean;
 mod config_args;
 mod copy;
+mod dump_log;
 mod progress;
 mod records;
 mod retain;
@@ -32,6 +33,11 @@ use klog::types::TimestampMs;
 use args::{Args, Command, DirArgs, LogArgs};
 
 fn main() -> ExitCode {
+    // Command lines for Kafka's tool are not read as clap would.
+    let mut typed = std::env::args_os().skip(1);
+    if typed.next().is_some_and(|command| command == "dump-log") {
+        return dump_log::run(typed, || args::print_help_of("dump-log"));
+    }
     // clap answers --help and --version with 0, and wrong usage with 2.
     let args = Args::parse();
     match run(&args.command) {
@@ -64,6 +70,10 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
     match command {
         Command::Ls(dir) => Ok(ls(dir)?),
         Command::Dump { dir, partition } => Ok(dump_dir(dir, partition.as_ref())?),
+        // Where it comes first, it was run before clap read the command line.
+        Command::DumpLog(_) => Err(Failure::Usage(Error::invalid_argument(
+            "dump-log must be the first argument",
+        ))),
         Command::Recover(dir) => Ok(recover(dir)?),
         Command::Retain {
             dir,

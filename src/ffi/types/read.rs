@@ -20,7 +20,7 @@ pub struct klog_read_options {
     pub max_bytes: u64,
     /// At most so many records a call of a cursor; 0 is no limit.
     pub max_records: u32,
-    /// Not used yet; 0.
+    /// With KLOG_READ_HAS_EPOCH: the log's latest epoch, as the reader knows it; else 0.
     pub leader_epoch: i32,
     /// With timeout_ms: wait until so many bytes can be read; 0 is one.
     pub min_bytes: u64,

@@ -13,6 +13,7 @@ use super::progress::RecoveryProgress;
 use super::threads::SpareThreads;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
+use crate::io::thread;
 use crate::segment::{Recovery, RecoverySink, Segment, SegmentWriter, Verified};
 use crate::types::{LeaderEpoch, Offset};
 
@@ -101,18 +102,18 @@ impl<'scope, 'env> ReadAhead<'scope, 'env> {
             if self.ahead.contains_key(&segment.base_offset()) {
                 continue;
             }
-            let Some(thread) = self.spare.take() else {
+            let Some(spare) = self.spare.take() else {
                 return;
             };
             let (tell, told) = sync_channel(WAITING_MAX);
             let progress = self.progress;
             let (own, is_over) = (Arc::clone(segment), Arc::clone(&self.is_over));
-            let spawned = std::thread::Builder::new()
-                .name("klog-recovery-ahead".to_owned())
-                .spawn_scoped(self.scope, move || {
-                    look(&own, &tell, &is_over, progress);
-                    drop(thread);
-                });
+            let work = move || {
+                look(&own, &tell, &is_over, progress);
+                drop(spare);
+            };
+            let worker = thread::builder("klog-recovery-ahead");
+            let spawned = thread::with_signals_blocked(|| worker.spawn_scoped(self.scope, work));
             if spawned.is_err() {
                 return;
             }

@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use parking_lot::Mutex;
 
 use super::Core;
-use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Bell, Deadline};
+use crate::error::Result;
+use crate::io::{Bell, Deadline, thread};
 
 /// The thread. It ends when this is stopped or dropped; what is not appended by then waits for who waits for it.
 #[derive(Debug)]
@@ -44,15 +44,7 @@ impl AppenderThread {
             ..Shared::default()
         });
         let own = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("klog-appender".to_owned())
-            .spawn(move || own.run())
-            .map_err(|e| {
-                Error::new(
-                    ErrorKind::Limit,
-                    format!("cannot start the thread that appends: {e}"),
-                )
-            })?;
+        let thread = thread::spawn("klog-appender", move || own.run())?;
         Ok(Self {
             shared,
             thread: Mutex::new(Some(thread)),

@@ -1,5 +1,8 @@
 package io.klog;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /** A transaction that was aborted. */
 public final class AbortedTransaction {
     private final long producerId;
@@ -13,6 +16,34 @@ public final class AbortedTransaction {
         this.firstOffset = firstOffset;
         this.lastOffset = lastOffset;
         this.lastStableOffset = lastStableOffset;
+    }
+
+    /** Those of a log that begin below upto and end at or above from. */
+    static List<AbortedTransaction> list(long log, long from, long upto) {
+        Frame frame = Frame.take();
+        try {
+            DirectBuffer buffer = frame.bulk(64 * Layout.ABORTED_TXN_SIZE);
+            for (;;) {
+                int status = Library.calls().abortedTxns(
+                        log, from, upto, buffer.address, buffer.capacity() / Layout.ABORTED_TXN_SIZE, frame.number(), frame.error());
+                int count = (int) frame.numberValue();
+                if (status == Status.BUFFER_TOO_SMALL.code()) {
+                    buffer = frame.bulk(DirectBuffer.grown(buffer.capacity(), (long) count * Layout.ABORTED_TXN_SIZE));
+                    continue;
+                }
+                frame.check(status);
+                List<AbortedTransaction> all = new ArrayList<>(count);
+                for (int at = 0; at < count * Layout.ABORTED_TXN_SIZE; at += Layout.ABORTED_TXN_SIZE) {
+                    all.add(new AbortedTransaction(buffer.bytes.getLong(at + Layout.ABORTED_TXN_PRODUCER_ID),
+                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_FIRST_OFFSET),
+                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_LAST_OFFSET),
+                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_LAST_STABLE_OFFSET)));
+                }
+                return all;
+            }
+        } finally {
+            frame.give();
+        }
     }
 
     /**

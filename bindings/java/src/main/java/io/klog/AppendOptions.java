@@ -139,6 +139,14 @@ public final class AppendOptions {
 
     /** Lays the options out in a frame, with room for the errors of records. */
     static long in(Frame frame, AppendOptions options) {
+        long address = inOfMany(frame, options);
+        frame.inLong(Layout.APPEND_OPTIONS_RECORD_ERRORS, frame.recordErrors());
+        frame.inLong(Layout.APPEND_OPTIONS_RECORD_ERRORS_CAP, frame.recordErrorsMax());
+        return address;
+    }
+
+    /** Lays the options out in a frame, for several batches: there is no room for the errors of records. */
+    static long inOfMany(Frame frame, AppendOptions options) {
         AppendOptions o = options == null ? DEFAULT : options;
         long address = frame.in(Layout.APPEND_OPTIONS_SIZE);
         frame.inInt(Layout.APPEND_OPTIONS_FLAGS, o.flags);
@@ -151,8 +159,6 @@ public final class AppendOptions {
         frame.inInt(Layout.APPEND_OPTIONS_PRODUCER_EPOCH, o.producerEpoch);
         frame.inInt(Layout.APPEND_OPTIONS_DURABILITY, o.durability.code());
         frame.inLong(Layout.APPEND_OPTIONS_EXPECTED_LOG_END, o.expectedLogEnd);
-        frame.inLong(Layout.APPEND_OPTIONS_RECORD_ERRORS, frame.recordErrors());
-        frame.inLong(Layout.APPEND_OPTIONS_RECORD_ERRORS_CAP, frame.recordErrorsMax());
         return address;
     }
 }

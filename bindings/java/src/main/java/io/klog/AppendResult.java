@@ -10,6 +10,19 @@ public final class AppendResult {
     private final long bytesAppended;
     private final int records;
 
+    /** Of no records. */
+    static final AppendResult NOTHING = new AppendResult();
+
+    private AppendResult() {
+        firstOffset = -1;
+        lastOffset = -1;
+        logStartOffset = -1;
+        logAppendTime = -1;
+        maxTimestamp = -1;
+        bytesAppended = 0;
+        records = 0;
+    }
+
     /** Takes what a call wrote into its frame. */
     AppendResult(Frame frame) {
         firstOffset = frame.outLong(Layout.APPEND_RESULT_FIRST_OFFSET);

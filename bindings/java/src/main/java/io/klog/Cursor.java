@@ -1,6 +1,7 @@
 package io.klog;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
@@ -18,8 +19,12 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     private static final int FIRST_BYTES = 16 << 10;
     private static final int FULL_BYTES = 256 << 10;
 
-    private final long id;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final Waits waits;
+    private final long log;
+    private final Handle handle;
+    /** What {@link #next(Duration)} waits for. */
+    private final OffsetKind endKind;
+    private volatile Wait waiting;
     private final AtomicBoolean busy = new AtomicBoolean();
     private final RecordView view = new RecordView();
     private DirectBuffer memory;
@@ -28,10 +33,17 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
     private int end;
     private long position;
 
-    Cursor(long id, long offset) {
-        this.id = id;
+    Cursor(Handle.Children siblings, Waits waits, long log, long id, OffsetKind endKind, long offset) {
+        this.waits = waits;
+        this.log = log;
+        handle = new Handle(this, id, siblings, cursor -> Library.calls().cursorClose(cursor));
+        this.endKind = endKind;
         this.position = offset;
         lend(DirectBuffer.allocate(FIRST_BYTES));
+    }
+
+    long id() {
+        return handle.id;
     }
 
     private void lend(DirectBuffer buffer) {
@@ -45,7 +57,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
      * @return always the same view; null at the end of the log as it is now
      */
     public RecordView next() {
-        if (closed.get()) {
+        if (handle.isClosed()) {
             throw Failure.of(Status.CLOSED.code());
         }
         for (;;) {
@@ -64,6 +76,37 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
         }
     }
 
+    /**
+     * The next record; at the end of the log waits for one. The handle that this cursor was opened with has to be open still.
+     *
+     * @param wait how long; null is no limit
+     * @return as {@link #next()}; null if the time passed
+     * @throws InterruptedException if the thread was interrupted while it waited; the cursor keeps its place
+     */
+    public RecordView next(Duration wait) throws InterruptedException {
+        RecordView ready = next();
+        Deadline deadline = ready == null ? Deadline.in(wait) : null;
+        while (ready == null) {
+            if (!await(new Wait(log, endKind, position, 0, deadline))) {
+                return null;
+            }
+            ready = next();
+        }
+        return ready;
+    }
+
+    private boolean await(Wait wait) throws InterruptedException {
+        waiting = wait;
+        try {
+            if (handle.isClosed()) {
+                throw Failure.of(Status.CLOSED.code());
+            }
+            return waits.await(wait);
+        } finally {
+            waiting = null;
+        }
+    }
+
     /** Takes the next entries from the library; false at the log end. */
     private boolean fill() {
         enter();
@@ -79,7 +122,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
                     spoil(memory.bytes);
                 }
                 long out = frame.out(Layout.READ_RESULT_SIZE);
-                int status = Library.calls().cursorNextPacked(id, memory.address, memory.capacity(), out, frame.error());
+                int status = Library.calls().cursorNextPacked(handle.id, memory.address, memory.capacity(), out, frame.error());
                 Reachability.fence(memory.bytes);
                 if (status == 0 && frame.outInt(Layout.READ_RESULT_RECORDS) > 0) {
                     end = (int) frame.outLong(Layout.READ_RESULT_BYTES);
@@ -126,7 +169,7 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
         enter();
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().cursorSeek(id, offset, frame.error()));
+            frame.check(Library.calls().cursorSeek(handle.id, offset, frame.error()));
             at = 0;
             end = 0;
             position = offset;
@@ -175,11 +218,14 @@ public final class Cursor implements Iterable<RecordView>, AutoCloseable {
         };
     }
 
-    /** Ends the cursor. Views that it gave lose their meaning. */
+    /** Ends the cursor, and a wait for its next record. Views that it gave lose their meaning. */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
-            Library.calls().cursorClose(id);
+        if (handle.close()) {
+            Wait wait = waiting;
+            if (wait != null) {
+                wait.end(Status.CLOSED.code(), -1);
+            }
         }
     }
 }

@@ -3,17 +3,15 @@ package io.klog;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** What happens in a manager, in order, from its opening on. Any thread may poll. */
 public final class EventStream implements AutoCloseable {
     private static final int BUFFER_BYTES = 16 << 10;
 
-    private final long id;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final Handle handle;
 
-    EventStream(long id) {
-        this.id = id;
+    EventStream(Handle.Children siblings, long id) {
+        handle = new Handle(this, id, siblings, events -> Library.calls().eventsClose(events));
     }
 
     /**
@@ -27,7 +25,7 @@ public final class EventStream implements AutoCloseable {
             DirectBuffer buffer = frame.bulk(BUFFER_BYTES);
             for (;;) {
                 int status = Library.calls().eventsPoll(
-                        id, buffer.address, buffer.capacity(), frame.number(), 0, 0, frame.error());
+                        handle.id, buffer.address, buffer.capacity(), frame.number(), 0, 0, frame.error());
                 if (status == Status.TIMED_OUT.code()) {
                     return new ArrayList<>();
                 }
@@ -62,8 +60,6 @@ public final class EventStream implements AutoCloseable {
     /** Ends the stream. */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
-            Library.calls().eventsClose(id);
-        }
+        handle.close();
     }
 }

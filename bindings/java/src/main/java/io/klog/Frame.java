@@ -15,7 +15,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 final class Frame {
     private static final int ERROR = 0;
     private static final int IN = ERROR + Layout.ERROR_SIZE;
-    private static final int OUT = IN + 256;
+    private static final int IN_BYTES = 512;
+    private static final int OUT = IN + IN_BYTES;
     private static final int NUMBER = OUT + 256;
     private static final int RECORD_ERRORS = NUMBER + 64;
     private static final int RECORD_ERRORS_MAX = 64;
@@ -35,6 +36,9 @@ final class Frame {
     private final ByteBuffer bytes = memory.bytes;
     private final List<DirectBuffer> overflow = new ArrayList<>();
     private int textsEnd = TEXTS;
+    /** Of the struct that goes in: the one begun last. */
+    private int in = IN;
+    private int inEnd = IN;
     private int length;
     private DirectBuffer bulk;
 
@@ -51,6 +55,7 @@ final class Frame {
 
     void give() {
         textsEnd = TEXTS;
+        inEnd = IN;
         overflow.clear();
         POOL.lazySet(slot(), this);
     }
@@ -90,9 +95,14 @@ final class Frame {
         return text(bytes, ERROR + field, errorInt(lengthField));
     }
 
-    /** A struct that goes in: all zero but for its size. */
+    /** A struct that goes in: all zero but for its size. What is begun later lies behind it. */
     long in(int size) {
-        return begin(IN, size);
+        if (inEnd + size > IN + IN_BYTES) {
+            throw new AssertionError("structs of " + (inEnd + size - IN) + " bytes for one call");
+        }
+        in = inEnd;
+        inEnd += size;
+        return begin(in, size);
     }
 
     /** A struct that comes out. */
@@ -109,20 +119,20 @@ final class Frame {
     }
 
     void inInt(int field, int value) {
-        bytes.putInt(IN + field, value);
+        bytes.putInt(in + field, value);
     }
 
     void inLong(int field, long value) {
-        bytes.putLong(IN + field, value);
+        bytes.putLong(in + field, value);
     }
 
     void inDouble(int field, double value) {
-        bytes.putDouble(IN + field, value);
+        bytes.putDouble(in + field, value);
     }
 
     void inBytes(int field, byte[] value) {
         for (int i = 0; i < value.length; i++) {
-            bytes.put(IN + field + i, value[i]);
+            bytes.put(in + field + i, value[i]);
         }
     }
 

@@ -52,6 +52,30 @@ public final class KlogConfig {
     }
 
     /**
+     * Every key that klog knows, of brokers and of topics.
+     *
+     * @return what is known of each
+     */
+    public static List<ConfigKey> keys() {
+        List<ConfigKey> keys = new ArrayList<>();
+        Frame frame = Frame.take();
+        try {
+            for (int index = 0;; index++) {
+                int number = index;
+                keys.add(new ConfigKey(frame.read((buffer, capacity, needed) ->
+                        Library.calls().configDescribe(number, buffer, capacity, needed, frame.error()))));
+            }
+        } catch (KlogException end) {
+            if (end.status() == Status.END) {
+                return keys;
+            }
+            throw end;
+        } finally {
+            frame.give();
+        }
+    }
+
+    /**
      * Sets a key.
      *
      * @param key Kafka's name of it

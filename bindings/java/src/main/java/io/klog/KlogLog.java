@@ -1,10 +1,13 @@
 package io.klog;
 
+import io.klog.errors.KlogTimeoutException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 
 /**
  * A partition's log. Any thread may use it, also at once with a close of it or of its manager; from then on every call throws
@@ -21,36 +24,13 @@ public final class KlogLog implements AutoCloseable {
     private final KlogManager manager;
     private final TopicPartition topicPartition;
     private final long id;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final Handle handle;
 
     KlogLog(KlogManager manager, TopicPartition topicPartition, long id) {
         this.manager = manager;
         this.topicPartition = topicPartition;
         this.id = id;
-    }
-
-    /** A call that gives nothing but its status. */
-    private interface Call {
-        int with(Backend calls, Frame frame);
-    }
-
-    private static void run(Call call) {
-        Frame frame = Frame.take();
-        try {
-            frame.check(call.with(Library.calls(), frame));
-        } finally {
-            frame.give();
-        }
-    }
-
-    private static long number(Call call) {
-        Frame frame = Frame.take();
-        try {
-            frame.check(call.with(Library.calls(), frame));
-            return frame.numberValue();
-        } finally {
-            frame.give();
-        }
+        handle = new Handle(this, id, manager.children, log -> Library.calls().logClose(log));
     }
 
     long id() {
@@ -110,18 +90,13 @@ public final class KlogLog implements AutoCloseable {
         try {
             int length = batches.remaining();
             long in = AppendOptions.in(frame, options);
-            long address;
+            long out = frame.out(Layout.APPEND_RESULT_SIZE);
             if (batches.isDirect()) {
-                address = Library.calls().address(batches) + batches.position();
-            } else {
-                DirectBuffer copy = frame.bulk(length);
-                copy.bytes.duplicate().put(batches.duplicate());
-                address = copy.address;
+                return appended(Library.calls().appendFrom(id, batches, in, out, frame.error()), frame);
             }
-            int status = Library.calls().appendBatches(
-                    id, address, length, in, frame.out(Layout.APPEND_RESULT_SIZE), frame.error());
-            Reachability.fence(batches);
-            return appended(status, frame);
+            DirectBuffer copy = frame.bulk(length);
+            copy.bytes.duplicate().put(batches.duplicate());
+            return appended(Library.calls().appendBatches(id, copy.address, length, in, out, frame.error()), frame);
         } finally {
             frame.give();
         }
@@ -168,6 +143,17 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Opens an appender, which gathers small appends.
+     *
+     * @param options how it works; null for all defaults
+     * @return for the caller to close
+     */
+    public Appender appender(AppenderOptions options) {
+        return manager.keep(new Appender(manager, Call.number((calls, frame) ->
+                calls.appenderOpen(id, AppenderOptions.in(frame, options), frame.number(), frame.error()))));
+    }
+
+    /**
      * Ends the transaction of a producer, as its coordinator does.
      *
      * @param producerId the producer
@@ -205,11 +191,10 @@ public final class KlogLog implements AutoCloseable {
             int room = to.remaining();
             boolean direct = to.isDirect();
             DirectBuffer own = direct ? null : frame.bulk(room);
-            long address = direct ? Library.calls().address(to) + to.position() : own.address;
             long in = ReadOptions.in(frame, options);
-            int status = Library.calls().read(
-                    id, offset, in, address, room, frame.out(Layout.READ_RESULT_SIZE), frame.error());
-            Reachability.fence(to);
+            long out = frame.out(Layout.READ_RESULT_SIZE);
+            int status = direct ? Library.calls().readInto(id, offset, in, to, out, frame.error())
+                    : Library.calls().read(id, offset, in, own.address, room, out, frame.error());
             if (status == Status.BUFFER_TOO_SMALL.code()) {
                 throw Failure.tooSmall(frame.outLong(Layout.READ_RESULT_BYTES_NEEDED));
             }
@@ -240,6 +225,71 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Fetches, and waits for something to fetch: for {@link ReadOptions#minBytes}, a record at least. When the time is up it
+     * gives what there is, which may be nothing.
+     *
+     * @param offset where to begin
+     * @param to what it has room for
+     * @param options how; null for all defaults
+     * @param wait how long; null is no limit
+     * @return what was given
+     * @throws InterruptedException if the thread was interrupted while it waited; nothing was read
+     */
+    public ReadResult read(long offset, ByteBuffer to, ReadOptions options, Duration wait) throws InterruptedException {
+        ReadOptions o = options == null ? ReadOptions.DEFAULT : options;
+        manager.waits.await(new Wait(id, o.end(), offset, o.minBytes(), Deadline.in(wait)));
+        return read(offset, to, options);
+    }
+
+    /**
+     * Holds stored record batches of one segment without a copy, from the one that holds the offset on, up to
+     * {@link ReadOptions#maxBytes} or the segment's end: what {@link #read(long, ByteBuffer, ReadOptions)} would give. Needs
+     * Java 22 or later.
+     *
+     * @param offset where to begin
+     * @param options how; null for all defaults
+     * @return for the same thread to close
+     * @throws UnsupportedOperationException over JNI
+     */
+    public View view(long offset, ReadOptions options) {
+        return View.open(id, offset, options);
+    }
+
+    /**
+     * Waits until an end of the log lies above an offset: the record at the offset is there then. A thread that waits costs
+     * nothing but itself, and a virtual one not even a thread.
+     *
+     * @param kind which end
+     * @param offset also one that the log need not have yet
+     * @param timeout how long; null is no limit
+     * @return where the end is then; it may have moved on
+     * @throws io.klog.errors.KlogTimeoutException if it did not come
+     * @throws io.klog.errors.OffsetOutOfRangeException if the log is cut below the offset
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public long await(OffsetKind kind, long offset, Duration timeout) throws InterruptedException {
+        Wait wait = new Wait(id, kind, offset, 0, Deadline.in(timeout));
+        if (!manager.waits.await(wait)) {
+            throw (KlogTimeoutException) Failure.of(Status.TIMED_OUT.code());
+        }
+        return wait.reached();
+    }
+
+    /**
+     * Tells when an end of the log lies above an offset. What follows in the same thread holds up all others who wait: it has
+     * to be short and may not wait; the future's Async methods are for the rest. What cannot be waited for is thrown at once.
+     *
+     * @param kind which end
+     * @param offset also one that the log need not have yet
+     * @return completed with where the end is then, or with what {@link #await} would throw; may be cancelled
+     */
+    public CompletableFuture<Long> whenReached(OffsetKind kind, long offset) {
+        Wait wait = new Wait(id, kind, offset, 0, Deadline.in(null));
+        manager.waits.tell(wait);
+        return wait.future;
+    }
+
+    /**
      * Reads records from an offset on.
      *
      * @param offset where to begin; whether it can be read shows at the first record
@@ -261,7 +311,8 @@ public final class KlogLog implements AutoCloseable {
         try {
             long in = ReadOptions.in(frame, options);
             frame.check(Library.calls().cursorOpen(id, offset, in, frame.number(), frame.error()));
-            return new Cursor(frame.numberValue(), offset);
+            OffsetKind end = (options == null ? ReadOptions.DEFAULT : options).end();
+            return new Cursor(manager.children, manager.waits, id, frame.numberValue(), end, offset);
         } finally {
             frame.give();
         }
@@ -290,7 +341,7 @@ public final class KlogLog implements AutoCloseable {
     public LogInfo info() {
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().logInfo(id, frame.out(Layout.LOG_INFO_SIZE), frame.error()));
+            frame.check(Library.calls().logGetInfo(id, frame.out(Layout.LOG_INFO_SIZE), frame.error()));
             return new LogInfo(frame);
         } finally {
             frame.give();
@@ -338,7 +389,7 @@ public final class KlogLog implements AutoCloseable {
      * @param startOffset where it begins
      */
     public void assignEpoch(int epoch, long startOffset) {
-        run((calls, frame) -> calls.epochAssign(id, epoch, startOffset, frame.error()));
+        Call.run((calls, frame) -> calls.epochAssign(id, epoch, startOffset, frame.error()));
     }
 
     /**
@@ -348,7 +399,7 @@ public final class KlogLog implements AutoCloseable {
      * @return what it is now: the nearest that it can be
      */
     public long setHighWatermark(long offset) {
-        return number((calls, frame) -> calls.highWatermarkSet(id, offset, frame.number(), frame.error()));
+        return Call.number((calls, frame) -> calls.highWatermarkSet(id, offset, frame.number(), frame.error()));
     }
 
     /** Makes all of the log durable. A failure takes the log's directory offline. */
@@ -362,7 +413,17 @@ public final class KlogLog implements AutoCloseable {
      * @param uptoOffset what lies below; -1 is all
      */
     public void flush(long uptoOffset) {
-        run((calls, frame) -> calls.flush(id, uptoOffset, 0, frame.error()));
+        Call.run((calls, frame) -> calls.flush(id, uptoOffset, 0, frame.error()));
+    }
+
+    /**
+     * Makes all of the log durable, in another thread.
+     *
+     * @param executor whose
+     * @return completed when it is, or with the failure
+     */
+    public CompletableFuture<Void> flushAsync(Executor executor) {
+        return CompletableFuture.runAsync(this::flush, executor);
     }
 
     /**
@@ -371,7 +432,7 @@ public final class KlogLog implements AutoCloseable {
      * @return its base offset
      */
     public long roll() {
-        return number((calls, frame) -> calls.roll(id, frame.number(), frame.error()));
+        return Call.number((calls, frame) -> calls.roll(id, frame.number(), frame.error()));
     }
 
     /**
@@ -381,7 +442,7 @@ public final class KlogLog implements AutoCloseable {
      * @return whether anything was cut
      */
     public boolean truncateTo(long offset) {
-        return number((calls, frame) -> calls.truncateTo(id, offset, frame.number(), frame.error())) != 0;
+        return Call.number((calls, frame) -> calls.truncateTo(id, offset, frame.number(), frame.error())) != 0;
     }
 
     /**
@@ -390,7 +451,7 @@ public final class KlogLog implements AutoCloseable {
      * @param newOffset where the log goes on
      */
     public void truncateFully(long newOffset) {
-        run((calls, frame) -> calls.truncateFully(id, newOffset, -1, frame.error()));
+        Call.run((calls, frame) -> calls.truncateFully(id, newOffset, -1, frame.error()));
     }
 
     /**
@@ -400,7 +461,7 @@ public final class KlogLog implements AutoCloseable {
      * @return where the log starts now
      */
     public long deleteRecords(long beforeOffset) {
-        return number((calls, frame) -> calls.deleteRecords(id, beforeOffset, frame.number(), frame.error()));
+        return Call.number((calls, frame) -> calls.deleteRecords(id, beforeOffset, frame.number(), frame.error()));
     }
 
     /**
@@ -432,6 +493,17 @@ public final class KlogLog implements AutoCloseable {
     }
 
     /**
+     * Compacts this log in one pass, in another thread; {@link CleanOptions#cancel} ends it.
+     *
+     * @param options how; null for all defaults
+     * @param executor whose
+     * @return what it did, or the failure
+     */
+    public CompletableFuture<CleanResult> cleanAsync(CleanOptions options, Executor executor) {
+        return CompletableFuture.supplyAsync(() -> clean(options), executor);
+    }
+
+    /**
      * How far the pass of the cleaner is that runs on this log, in whatever thread.
      *
      * @return of phase {@link CleanPhase#IDLE} if none does
@@ -439,7 +511,7 @@ public final class KlogLog implements AutoCloseable {
     public CleanProgress cleanProgress() {
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().cleanProgress(id, frame.out(Layout.CLEAN_PROGRESS_SIZE), frame.error()));
+            frame.check(Library.calls().cleanGetProgress(id, frame.out(Layout.CLEAN_PROGRESS_SIZE), frame.error()));
             return new CleanProgress(frame);
         } finally {
             frame.give();
@@ -448,12 +520,12 @@ public final class KlogLog implements AutoCloseable {
 
     /** Lets no pass of the cleaner run on this log until {@link #resumeCleaning()}; one that runs is ended. Pauses count. */
     public void pauseCleaning() {
-        run((calls, frame) -> calls.cleanPause(id, frame.error()));
+        Call.run((calls, frame) -> calls.cleanPause(id, frame.error()));
     }
 
     /** Takes back one {@link #pauseCleaning()}. */
     public void resumeCleaning() {
-        run((calls, frame) -> calls.cleanResume(id, frame.error()));
+        Call.run((calls, frame) -> calls.cleanResume(id, frame.error()));
     }
 
     /**
@@ -484,12 +556,12 @@ public final class KlogLog implements AutoCloseable {
      * @param cancel ends it as the timeout does; null for none
      */
     public void moveTo(int dir, long timeoutMs, CancelToken cancel) {
-        run((calls, frame) -> calls.logMove(id, dir, timeoutMs, CancelToken.id(cancel), frame.error()));
+        Call.run((calls, frame) -> calls.logMove(id, dir, timeoutMs, CancelToken.id(cancel), frame.error()));
     }
 
     /** Deletes the log: it is gone for every call when this returns. Its files are removed later. */
     public void delete() {
-        run((calls, frame) -> calls.logDelete(id, 0, frame.error()));
+        Call.run((calls, frame) -> calls.logDelete(id, 0, frame.error()));
     }
 
     /**
@@ -500,7 +572,7 @@ public final class KlogLog implements AutoCloseable {
     public void configure(KlogConfig overrides) {
         long config = overrides.open();
         try {
-            run((calls, frame) -> calls.logSetConfig(id, config, frame.error()));
+            Call.run((calls, frame) -> calls.logSetConfig(id, config, frame.error()));
         } finally {
             KlogConfig.close(config);
         }
@@ -534,30 +606,7 @@ public final class KlogLog implements AutoCloseable {
      * @return in the order of the index
      */
     public List<AbortedTransaction> abortedTransactions(long from, long upto) {
-        Frame frame = Frame.take();
-        try {
-            DirectBuffer buffer = frame.bulk(64 * Layout.ABORTED_TXN_SIZE);
-            for (;;) {
-                int status = Library.calls().abortedTxns(
-                        id, from, upto, buffer.address, buffer.capacity() / Layout.ABORTED_TXN_SIZE, frame.number(), frame.error());
-                int count = (int) frame.numberValue();
-                if (status == Status.BUFFER_TOO_SMALL.code()) {
-                    buffer = frame.bulk(DirectBuffer.grown(buffer.capacity(), (long) count * Layout.ABORTED_TXN_SIZE));
-                    continue;
-                }
-                frame.check(status);
-                List<AbortedTransaction> all = new ArrayList<>(count);
-                for (int at = 0; at < count * Layout.ABORTED_TXN_SIZE; at += Layout.ABORTED_TXN_SIZE) {
-                    all.add(new AbortedTransaction(buffer.bytes.getLong(at + Layout.ABORTED_TXN_PRODUCER_ID),
-                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_FIRST_OFFSET),
-                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_LAST_OFFSET),
-                            buffer.bytes.getLong(at + Layout.ABORTED_TXN_LAST_STABLE_OFFSET)));
-                }
-                return all;
-            }
-        } finally {
-            frame.give();
-        }
+        return AbortedTransaction.list(id, from, upto);
     }
 
     /**
@@ -572,9 +621,7 @@ public final class KlogLog implements AutoCloseable {
     /** Ends this handle. The log stays open in its manager. */
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
-            Library.calls().logClose(id);
-        }
+        handle.close();
     }
 
     @Override

@@ -1,9 +1,14 @@
 package io.klog;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -12,24 +17,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class KlogManager implements AutoCloseable {
     private final long id;
-    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /** Those that are open: a close appends what they hold. */
+    private final Set<Appender> appenders = ConcurrentHashMap.newKeySet();
+    final Waits waits;
+    /** Logs, cursors and event streams that are open. */
+    final Handle.Children children = new Handle.Children();
+    private final Handle handle;
+    /** Whether a close that was limited has not ended. */
+    private final AtomicBoolean isEnding = new AtomicBoolean();
 
     private KlogManager(long id) {
         this.id = id;
-    }
-
-    /** A call that gives nothing but its status. */
-    private interface Call {
-        int with(Backend calls, Frame frame);
-    }
-
-    private static void run(Call call) {
-        Frame frame = Frame.take();
-        try {
-            frame.check(call.with(Library.calls(), frame));
-        } finally {
-            frame.give();
-        }
+        handle = new Handle(this, id, null, manager -> { });
+        waits = new Waits(id);
     }
 
     /**
@@ -63,6 +64,17 @@ public final class KlogManager implements AutoCloseable {
             frame.give();
             KlogConfig.close(config);
         }
+    }
+
+    /**
+     * Opens log directories in another thread: recovery may take minutes, {@link #openProgress} tells how far it is.
+     *
+     * @param options which, and how
+     * @param executor whose
+     * @return for the caller to close, or the failure
+     */
+    public static CompletableFuture<KlogManager> openAsync(KlogManagerOptions options, Executor executor) {
+        return CompletableFuture.supplyAsync(() -> open(options), executor);
     }
 
     /**
@@ -149,6 +161,27 @@ public final class KlogManager implements AutoCloseable {
         }
     }
 
+    /** Notes an appender, to be closed before this is. */
+    Appender keep(Appender appender) {
+        appenders.add(appender);
+        return appender;
+    }
+
+    void forget(Appender appender) {
+        appenders.remove(appender);
+    }
+
+    /**
+     * Appends to many logs in one call, in order. One that fails does not keep the others from being appended.
+     *
+     * @param items each a batch of its own, as {@link KlogLog#append(RecordBatchBuilder, AppendOptions)} would append it
+     * @param options how, for all of them; null for all defaults
+     * @return what became of each
+     */
+    public List<AppendOutcome> appendAll(List<AppendItem> items, AppendOptions options) {
+        return PackedItems.append(id, items, options);
+    }
+
     private String text(TextOf call) {
         Frame frame = Frame.take();
         try {
@@ -228,7 +261,7 @@ public final class KlogManager implements AutoCloseable {
     public ManagerInfo info() {
         Frame frame = Frame.take();
         try {
-            frame.check(Library.calls().managerInfo(id, frame.out(Layout.MANAGER_INFO_SIZE), frame.error()));
+            frame.check(Library.calls().managerGetInfo(id, frame.out(Layout.MANAGER_INFO_SIZE), frame.error()));
             return new ManagerInfo(frame);
         } finally {
             frame.give();
@@ -241,7 +274,7 @@ public final class KlogManager implements AutoCloseable {
     }
 
     void refresh(KlogLog only) {
-        run((calls, frame) -> calls.managerRefresh(id, only == null ? 0 : only.id(), frame.error()));
+        Call.run((calls, frame) -> calls.managerRefresh(id, only == null ? 0 : only.id(), frame.error()));
     }
 
     /**
@@ -284,7 +317,7 @@ public final class KlogManager implements AutoCloseable {
 
     /** Makes every log durable. */
     public void flushAll() {
-        run((calls, frame) -> calls.flushAll(id, 0, frame.error()));
+        Call.run((calls, frame) -> calls.flushAll(id, 0, frame.error()));
     }
 
     /**
@@ -295,7 +328,7 @@ public final class KlogManager implements AutoCloseable {
     public void checkpoint(EnumSet<CheckpointType> which) {
         int bits = (which.contains(CheckpointType.RECOVERY_POINT) ? Layout.CHECKPOINT_RECOVERY_POINT : 0)
                 | (which.contains(CheckpointType.LOG_START) ? Layout.CHECKPOINT_LOG_START : 0);
-        run((calls, frame) -> calls.checkpoint(id, bits, frame.error()));
+        Call.run((calls, frame) -> calls.checkpoint(id, bits, frame.error()));
     }
 
     /**
@@ -378,7 +411,7 @@ public final class KlogManager implements AutoCloseable {
         Frame frame = Frame.take();
         try {
             frame.check(Library.calls().eventsOpen(id, mask, capacity, frame.number(), 0, frame.error()));
-            return new EventStream(frame.numberValue());
+            return new EventStream(children, frame.numberValue());
         } finally {
             frame.give();
         }
@@ -392,7 +425,7 @@ public final class KlogManager implements AutoCloseable {
     public void configure(KlogConfig changes) {
         long config = changes.open();
         try {
-            run((calls, frame) -> calls.managerSetConfig(id, config, frame.error()));
+            Call.run((calls, frame) -> calls.managerSetConfig(id, config, frame.error()));
         } finally {
             KlogConfig.close(config);
         }
@@ -404,7 +437,7 @@ public final class KlogManager implements AutoCloseable {
      * @param topicPartition which
      */
     public void retry(TopicPartition topicPartition) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long topic = frame.put(topicPartition.topic());
             return calls.logRetry(id, topic, frame.length(), topicPartition.partition(), frame.error());
         });
@@ -417,7 +450,7 @@ public final class KlogManager implements AutoCloseable {
      * @param dropDir the number of the directory whose copy goes
      */
     public void resolve(TopicPartition topicPartition, int dropDir) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long topic = frame.put(topicPartition.topic());
             return calls.managerResolve(id, topic, frame.length(), topicPartition.partition(), dropDir, frame.error());
         });
@@ -429,7 +462,7 @@ public final class KlogManager implements AutoCloseable {
      * @param topicPartition which
      */
     public void promote(TopicPartition topicPartition) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long topic = frame.put(topicPartition.topic());
             return calls.logPromote(id, topic, frame.length(), topicPartition.partition(), frame.error());
         });
@@ -443,29 +476,76 @@ public final class KlogManager implements AutoCloseable {
      * @param nodeId the broker
      */
     public void createMeta(int dir, String clusterId, int nodeId) {
-        run((calls, frame) -> {
+        Call.run((calls, frame) -> {
             long cluster = frame.put(clusterId);
             return calls.metaCreate(id, dir, cluster, frame.length(), nodeId, 0, frame.error());
         });
     }
 
     /**
-     * Closes every log in order, writes checkpoints and clean-shutdown files, and gives the directories back. Calls that run
-     * are waited for. The second time it does nothing.
+     * Appends what appenders hold, closes every log in order, writes checkpoints and clean-shutdown files, and gives the
+     * directories back. Calls that run are waited for; who waits for a log is told that it is closed. Logs, cursors and event
+     * streams that are open end with it. If something could not be stored it throws; this is closed then too. The second time
+     * it does nothing.
      */
     @Override
     public void close() {
-        close(0);
+        close(-1);
     }
 
-    /** Closes without writing anything, as a crash would: the next opening recovers. */
-    public void abandon() {
-        close(Layout.CLOSE_ABANDON);
+    /**
+     * As {@link #close()}, but waits for calls that run, and for the disk, only so long; what appenders hold is appended
+     * first. If it is not done by then it goes on, and this, or {@link #close()}, may be called again to wait for it.
+     *
+     * @param timeout how long to wait
+     * @return whether all is closed
+     */
+    public boolean close(Duration timeout) {
+        return close(Math.max(0, timeout.toMillis()));
     }
 
-    private void close(int flags) {
-        if (closed.compareAndSet(false, true)) {
-            run((calls, frame) -> calls.managerClose(id, flags, -1, frame.error()));
+    private boolean close(long timeoutMs) {
+        KlogException failure = null;
+        if (handle.close()) {
+            for (Appender appender : appenders) {
+                try {
+                    appender.close();
+                } catch (KlogException refused) {
+                    failure = failure == null ? refused : failure;
+                }
+            }
+        } else if (!isEnding.compareAndSet(true, false)) {
+            return true;
         }
+        boolean isDone = end(0, timeoutMs);
+        if (failure != null) {
+            throw failure;
+        }
+        return isDone;
+    }
+
+    /** Closes without writing anything, as a crash would: the next opening recovers. What appenders hold is dropped. */
+    public void abandon() {
+        if (handle.close()) {
+            for (Appender appender : appenders) {
+                appender.discard();
+            }
+            end(Layout.CLOSE_ABANDON, -1);
+        }
+    }
+
+    private boolean end(int flags, long timeoutMs) {
+        try {
+            Call.run((calls, frame) -> calls.managerClose(id, flags, timeoutMs, frame.error()));
+        } catch (KlogException failure) {
+            if (failure.status() == Status.TIMED_OUT) {
+                isEnding.set(true);
+                return false;
+            }
+            children.close();
+            throw failure;
+        }
+        children.close();
+        return true;
     }
 }

@@ -9,6 +9,7 @@ public final class ManagerInfo {
     private final int dirsOnline;
     private final int dirsOffline;
     private final long openHandles;
+    private final long pinnedBytes;
 
     /** Takes what a call wrote into its frame. */
     ManagerInfo(Frame frame) {
@@ -19,6 +20,7 @@ public final class ManagerInfo {
         dirsOnline = frame.outInt(Layout.MANAGER_INFO_DIRS_ONLINE);
         dirsOffline = frame.outInt(Layout.MANAGER_INFO_DIRS_OFFLINE);
         openHandles = frame.outLong(Layout.MANAGER_INFO_OPEN_HANDLES);
+        pinnedBytes = frame.outLong(Layout.MANAGER_INFO_PINNED_BYTES);
     }
 
     /**
@@ -84,6 +86,15 @@ public final class ManagerInfo {
         return openHandles;
     }
 
+    /**
+     * Bytes that views of this manager's logs hold.
+     *
+     * @return in bytes
+     */
+    public long pinnedBytes() {
+        return pinnedBytes;
+    }
+
     @Override
     public String toString() {
         return "ManagerInfo(logs=" + logs
@@ -92,6 +103,7 @@ public final class ManagerInfo {
                 + ", indexesRebuilt=" + indexesRebuilt
                 + ", dirsOnline=" + dirsOnline
                 + ", dirsOffline=" + dirsOffline
-                + ", openHandles=" + openHandles + ")";
+                + ", openHandles=" + openHandles
+                + ", pinnedBytes=" + pinnedBytes + ")";
     }
 }

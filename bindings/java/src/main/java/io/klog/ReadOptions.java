@@ -11,6 +11,8 @@ public final class ReadOptions {
     private Isolation isolation = Isolation.LOG_END;
     private long maxBytes;
     private int maxRecords;
+    private long minBytes;
+    private int leaderEpoch;
 
     /** All defaults: up to the log end, as much as the buffer holds. */
     public ReadOptions() {
@@ -55,6 +57,29 @@ public final class ReadOptions {
     }
 
     /**
+     * Of a fetch that waits: so many bytes of stored batches have to be there.
+     *
+     * @param bytes 0 is any
+     * @return this
+     */
+    public ReadOptions minBytes(long bytes) {
+        minBytes = bytes;
+        return this;
+    }
+
+    /**
+     * What the reader takes for the log's latest leader epoch: a read is refused if the log has a newer one, or does not know
+     * that one yet.
+     *
+     * @param epoch the epoch
+     * @return this
+     */
+    public ReadOptions leaderEpoch(int epoch) {
+        leaderEpoch = epoch;
+        return flag(Layout.READ_HAS_EPOCH, true);
+    }
+
+    /**
      * Of a cursor: gives control records too.
      *
      * @param on whether to
@@ -84,7 +109,16 @@ public final class ReadOptions {
         return flag(Layout.READ_SLICE, on);
     }
 
-    /** Lays the options out in a frame. */
+    /** Which end of the log such a read comes to. */
+    OffsetKind end() {
+        return OffsetKind.of(isolation);
+    }
+
+    long minBytes() {
+        return minBytes;
+    }
+
+    /** Lays the options out in a frame. Waiting is not the library's, which would hold a thread. */
     static long in(Frame frame, ReadOptions options) {
         ReadOptions o = options == null ? DEFAULT : options;
         long address = frame.in(Layout.READ_OPTIONS_SIZE);
@@ -92,6 +126,7 @@ public final class ReadOptions {
         frame.inInt(Layout.READ_OPTIONS_ISOLATION, o.isolation.code());
         frame.inLong(Layout.READ_OPTIONS_MAX_BYTES, o.maxBytes);
         frame.inInt(Layout.READ_OPTIONS_MAX_RECORDS, o.maxRecords);
+        frame.inInt(Layout.READ_OPTIONS_LEADER_EPOCH, o.leaderEpoch);
         return address;
     }
 }

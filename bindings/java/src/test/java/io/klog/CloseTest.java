@@ -8,11 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.klog.errors.KlogClosedException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -36,7 +38,9 @@ class CloseTest {
                 log::retain, log::clean, log::cleanProgress, log::pauseCleaning, log::resumeCleaning,
                 () -> log.isCleanedTo(0), () -> log.moveTo(0, -1, null), log::delete,
                 () -> log.configure(KlogConfig.topic()), log::producers, () -> log.abortedTransactions(0, 1),
-                () -> log.endTransaction(1, (short) 0, true, 0), log::metrics, log::refresh);
+                () -> log.endTransaction(1, (short) 0, true, 0), log::metrics, log::refresh,
+                () -> log.await(OffsetKind.LOG_END, 0, Duration.ZERO), () -> log.whenReached(OffsetKind.DURABLE, 0),
+                () -> log.appender(null), () -> log.read(0, ByteBuffer.allocate(100), null, Duration.ZERO));
     }
 
     private static List<Executable> callsOn(KlogManager manager) {
@@ -46,7 +50,25 @@ class CloseTest {
                 manager::metricsText, () -> manager.events(EnumSet.allOf(EventType.class), 0),
                 () -> manager.configure(KlogConfig.broker()), () -> manager.retry(new TopicPartition("a", 0)),
                 () -> manager.resolve(new TopicPartition("a", 0), 0), () -> manager.promote(new TopicPartition("a", 0)),
-                () -> manager.createMeta(0, "z9na3q9PQmqPVP0mquDCww", 1));
+                () -> manager.appendAll(List.of(), null), () -> manager.createMeta(0, "z9na3q9PQmqPVP0mquDCww", 1));
+    }
+
+    @Test
+    void aCloseThatIsLimitedEndsOrCanBeCalledAgain() {
+        KlogManager manager = KlogManager.open(dir);
+        KlogLog log = manager.logOrCreate("a", 0);
+        log.append(null, bytes("x"));
+        // It may be done at once, or not: then it is waited for.
+        if (!manager.close(Duration.ZERO)) {
+            assertTrue(manager.close(Duration.ofMinutes(1)));
+        }
+        assertTrue(manager.close(Duration.ZERO));
+        manager.close();
+        assertThrows(KlogClosedException.class, log::endOffset);
+        try (KlogManager again = KlogManager.open(dir)) {
+            assertEquals(1, again.logOrCreate("a", 0).endOffset());
+            assertTrue(again.close(Duration.ofMinutes(1)));
+        }
     }
 
     @Test
@@ -101,6 +123,39 @@ class CloseTest {
         }
     }
 
+    private static long added(Appender appender, RecordBatchBuilder batch) throws Throwable {
+        try {
+            return appender.append(batch).get().lastOffset();
+        } catch (ExecutionException told) {
+            throw told.getCause();
+        }
+    }
+
+    private static void check(AppendOutcome outcome) {
+        if (outcome.failure() != null) {
+            throw outcome.failure();
+        }
+    }
+
+    @Test
+    void whatIsLeftOpenEndsWithItsManager() {
+        long before;
+        try (KlogManager manager = KlogManager.open(dir)) {
+            before = manager.info().openHandles();
+        }
+        try (KlogManager manager = KlogManager.open(dir)) {
+            KlogLog log = manager.logOrCreate("a", 0);
+            log.cursor(0);
+            manager.events(EnumSet.of(EventType.ROLLED), 8);
+            log.appender(null).add(new RecordBatchBuilder().add(null, bytes("x")));
+            assertEquals(before + 4, manager.info().openHandles());
+        }
+        try (KlogManager manager = KlogManager.open(dir); KlogLog log = manager.logOrCreate("a", 0)) {
+            assertEquals(1, log.endOffset());
+            assertEquals(before + 1, manager.info().openHandles());
+        }
+    }
+
     @Test
     void aCloseMayComeAtAnyMoment() throws Exception {
         ExecutorService pool = Executors.newCachedThreadPool();
@@ -112,8 +167,8 @@ class CloseTest {
                 log.append(null, bytes("first"));
                 Cursor shared = log.cursor(0);
                 AtomicLong acknowledged = new AtomicLong(0);
-                CountDownLatch running = new CountDownLatch(6);
                 List<Future<?>> all = new ArrayList<>();
+                Appender appender = log.appender(null);
                 ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 16);
                 RecordBatchBuilder batch = new RecordBatchBuilder().add(null, bytes("second")).add(null, null);
                 List<Executable> work = List.of(
@@ -134,7 +189,12 @@ class CloseTest {
                             log.info();
                             manager.logs();
                             manager.metricsText();
-                        });
+                        },
+                        () -> acknowledged.accumulateAndGet(log.await(OffsetKind.LOG_END, log.endOffset(), null) - 1, Math::max),
+                        () -> manager.clean(null, null),
+                        () -> acknowledged.accumulateAndGet(added(appender, batch), Math::max),
+                        () -> manager.appendAll(List.of(new AppendItem(log, batch)), null).forEach(CloseTest::check));
+                CountDownLatch running = new CountDownLatch(work.size());
                 for (Executable call : work) {
                     all.add(pool.submit(() -> {
                         assertThrows(KlogClosedException.class, () -> {

@@ -14,11 +14,17 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -147,6 +153,47 @@ class LoadingTest {
             classes.add(klog);
         }
         assertNotSame(classes.get(0), classes.get(1));
+    }
+
+    /** klog's jar and the tests in one jar, as tools make them for programs. */
+    private Path shaded(boolean multiRelease) throws IOException {
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, "io.klog.LoadingTest$Load");
+        if (multiRelease) {
+            manifest.getMainAttributes().putValue("Multi-Release", "true");
+        }
+        Path shaded = dir.resolve("shaded-" + multiRelease + ".jar");
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(shaded), manifest);
+                ZipFile klog = new ZipFile(Here.jar().toFile())) {
+            for (ZipEntry entry : Collections.list(klog.entries())) {
+                if (!entry.isDirectory() && !entry.getName().equals("META-INF/MANIFEST.MF")) {
+                    out.putNextEntry(new ZipEntry(entry.getName()));
+                    klog.getInputStream(entry).transferTo(out);
+                }
+            }
+            out.putNextEntry(new ZipEntry("io/klog/LoadingTest$Load.class"));
+            Files.copy(Path.of(System.getProperty("klog.test.classes"), "io/klog/LoadingTest$Load.class"), out);
+        }
+        return shaded;
+    }
+
+    @Test
+    void aShadedJarWorks() throws IOException {
+        worked(Here.java("-jar", shaded(true).toString()));
+        // Without the word in the manifest there is the base alone: no java.lang.foreign, but all else.
+        Here.Ended ended = Here.java("-Dklog.backend=auto", "-jar", shaded(false).toString());
+        assertEquals(Klog.libraryVersion() + " jni\n", ended.output());
+    }
+
+    @Test
+    void nothingOfTheJdksOwnIsUsed() throws IOException {
+        Path jdeps = Path.of(System.getProperty("java.home"), "bin", "jdeps");
+        Here.Ended ended = Here.run(List.of(jdeps.toString(), "--multi-release", "" + Runtime.version().feature(), "--jdk-internals",
+                Here.jar().toString()));
+        assertEquals("", ended.output());
+        ended = Here.run(List.of(jdeps.toString(), "--multi-release", "" + Runtime.version().feature(), "-s", Here.jar().toString()));
+        assertEquals(List.of("io.klog -> java.base", "io.klog -> java.logging"), ended.output().lines().sorted().toList());
     }
 
     @Test

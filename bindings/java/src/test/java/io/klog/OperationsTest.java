@@ -3,6 +3,7 @@ package io.klog;
 import static io.klog.ErrorsTest.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,11 +11,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.klog.errors.CleaningAbortedException;
 import io.klog.errors.InvalidConfigurationException;
 import io.klog.errors.KlogCancelledException;
+import io.klog.errors.LogDirNotFoundException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -68,6 +73,23 @@ class OperationsTest {
             assertEquals(90, cursor.next().offset());
         }
         assertThrows(InvalidConfigurationException.class, () -> manager.logOrCreate("plain", 0).clean());
+    }
+
+    @Test
+    void whatTakesLongCanBeDoneElsewhere() {
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try (KlogManager own = KlogManager.openAsync(new KlogManagerOptions(dir.resolve("own")).createDirs(true), other).join();
+                KlogLog log = compacted()) {
+            assertEquals(0, own.logs().size());
+            log.flushAsync(other).join();
+            assertEquals(100, log.info().recoveryPoint());
+            assertEquals(90, log.cleanAsync(new CleanOptions().roll(true), other).join().droppedSuperseded());
+            CompletionException failed = assertThrows(CompletionException.class,
+                    () -> KlogManager.openAsync(new KlogManagerOptions(dir.resolve("none")), other).join());
+            assertInstanceOf(LogDirNotFoundException.class, failed.getCause());
+        } finally {
+            other.shutdown();
+        }
     }
 
     @Test
@@ -143,10 +165,19 @@ class OperationsTest {
         assertEquals(3, log.endOffsetForEpoch(2).endOffset());
         assertEquals(-1, log.endOffsetForEpoch(5).endOffset());
         log.assignEpoch(4, 3);
+        assertEquals(Status.FENCED_LEADER_EPOCH, refusal(log, 3));
+        assertEquals(Status.UNKNOWN_LEADER_EPOCH, refusal(log, 5));
+        log.read(0, java.nio.ByteBuffer.allocate(1000), new ReadOptions().leaderEpoch(4));
         assertEquals(4, log.info().latestEpoch());
         assertEquals(3, log.offsetForTime(KlogLog.LATEST).orElseThrow().offset());
         assertEquals(0, log.offsetForTime(KlogLog.EARLIEST).orElseThrow().offset());
         assertTrue(log.offsetForTime(NOW + 1_000_000_000).isEmpty());
+    }
+
+    /** What a read is answered that takes this for the log's latest leader epoch. */
+    private static Status refusal(KlogLog log, int epoch) {
+        ReadOptions options = new ReadOptions().leaderEpoch(epoch);
+        return assertThrows(KlogException.class, () -> log.read(0, java.nio.ByteBuffer.allocate(1000), options)).status();
     }
 
     @Test

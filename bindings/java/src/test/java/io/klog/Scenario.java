@@ -15,6 +15,8 @@ import java.util.stream.Stream;
 /** Runs a scenario of tests/scenarios; its README.md says what the verbs are. */
 final class Scenario {
     private static final long T0 = 1_000_000_000_000L;
+    private static final int PART_OF_ROUNDS = Integer.parseInt(
+            System.getProperty("klog.part.of.rounds", System.getenv().getOrDefault("KLOG_PART_OF_ROUNDS", "10")));
 
     /** A record as a step writes it. */
     private record Written(long timestamp, byte[] key, byte[] value, List<Header> headers) {
@@ -32,7 +34,7 @@ final class Scenario {
     }
 
     /** Runs all steps, and gives a line for each one whose answer differs. */
-    static List<String> run(Path file, Path dir) throws IOException {
+    static List<String> run(Path file, Path dir) throws Exception {
         Scenario scenario = new Scenario(dir);
         List<String> wrong = new ArrayList<>();
         scenario.open();
@@ -54,7 +56,7 @@ final class Scenario {
         return wrong;
     }
 
-    private String answer(List<String> words) throws IOException {
+    private String answer(List<String> words) throws Exception {
         try {
             return step(words.get(0), words.subList(1, words.size()));
         } catch (KlogException refused) {
@@ -63,7 +65,7 @@ final class Scenario {
         }
     }
 
-    private String step(String verb, List<String> args) throws IOException {
+    private String step(String verb, List<String> args) throws Exception {
         switch (verb) {
             case "topic":
                 topic = args.get(0);
@@ -128,9 +130,21 @@ final class Scenario {
                 Files.write(dir.resolve(topic + "-0").resolve(String.format("%020d.log", Long.parseLong(args.get(0)))),
                         value(args.get(1)), StandardOpenOption.APPEND);
                 return "";
+            case "together":
+                return Together.run(log, number(args, "writers"), number(args, "appends"), number(args, "followers"),
+                        number(args, "roll"), number(args, "keys"), args.contains("clean"));
+            case "close_race":
+                manager.close();
+                return CloseRace.run(dir.resolve("race"), number(args, "threads"), number(args, "rounds") / PART_OF_ROUNDS);
             default:
                 return "no verb " + verb;
         }
+    }
+
+    /** The N of NAME=N, 0 without one. */
+    private static int number(List<String> args, String name) {
+        return args.stream().filter(a -> a.startsWith(name + "=")).mapToInt(a -> Integer.parseInt(a.substring(name.length() + 1)))
+                .findFirst().orElse(0);
     }
 
     private void open() {
@@ -140,6 +154,9 @@ final class Scenario {
     }
 
     private void openTopic() {
+        if (log != null) {
+            log.close();
+        }
         log = manager.log(new TopicPartition(topic, 0), new KlogLogOptions().create(true).config(keys));
     }
 
@@ -197,7 +214,7 @@ final class Scenario {
         return records.isEmpty() ? "empty" : String.join(" ", records);
     }
 
-    private List<Path> files(String ending) throws IOException {
+    private List<Path> files(String ending) throws Exception {
         try (Stream<Path> all = Files.list(dir.resolve(topic + "-0"))) {
             return all.filter(p -> name(p).endsWith(ending)).sorted().toList();
         }

@@ -20,16 +20,18 @@ class VirtualMachineTest {
     @TempDir
     Path dir;
 
-    private Here.Ended workload(String... options) throws IOException {
+    private Here.Ended workload(List<String> scenarios, String... options) throws IOException {
         List<String> all = new ArrayList<>(Arrays.asList(options));
         all.addAll(List.of("-cp", Here.jar() + File.pathSeparator + System.getProperty("klog.test.classes"),
                 "io.klog.Workload", dir.toString()));
+        all.addAll(scenarios);
         return Here.java(all.toArray(new String[0]));
     }
 
     @Test
     void theJniCheckerHasNothingToSay() throws IOException {
-        Here.Ended ended = workload("-Xcheck:jni", "-Dklog.debug=true");
+        String many = Here.root().resolve("tests/scenarios/concurrent/S6.scn").toString();
+        Here.Ended ended = workload(List.of(many), "-Xcheck:jni", "-Dklog.debug=true", "-Dklog.part.of.rounds=50");
         assertEquals(0, ended.status(), ended.output());
         assertFalse(ended.output().contains("WARNING"), ended.output());
         assertTrue(ended.output().endsWith("ok over " + System.getProperty("klog.backend") + "\n"), ended.output());
@@ -38,7 +40,7 @@ class VirtualMachineTest {
     @ParameterizedTest
     @ValueSource(strings = {"-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC", "-XX:+UseZGC"})
     void aSmallHeapIsEnoughWithEveryCollector(String collector) throws IOException {
-        Here.Ended ended = workload(collector, "-Xmx64m");
+        Here.Ended ended = workload(List.of(), collector, "-Xmx64m");
         assertEquals(0, ended.status(), ended.output());
     }
 }

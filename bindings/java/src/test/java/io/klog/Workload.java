@@ -23,12 +23,13 @@ final class Workload {
     private Workload() {
     }
 
-    /** Arguments: an empty directory. */
+    /** Arguments: an empty directory; further scenarios. */
     public static void main(String[] args) throws Exception {
         Path dir = Paths.get(args[0]);
         Path scenarios = Paths.get(System.getProperty("klog.root"), "tests", "scenarios");
         try (Stream<Path> files = Files.list(scenarios)) {
-            for (Path file : files.filter(f -> f.toString().endsWith(".scn")).toList()) {
+            Stream<Path> all = Stream.concat(files, Stream.of(args).skip(1).map(Paths::get));
+            for (Path file : all.filter(f -> f.toString().endsWith(".scn")).toList()) {
                 List<String> wrong = Scenario.run(file, Files.createDirectories(dir.resolve(file.getFileName())));
                 if (!wrong.isEmpty()) {
                     throw new AssertionError(wrong);
@@ -43,8 +44,10 @@ final class Workload {
         ExecutorService pool = Executors.newFixedThreadPool(5);
         try (KlogManager manager = KlogManager.open(dir)) {
             List<Future<Void>> all = new ArrayList<>();
+            List<KlogLog> logs = new ArrayList<>();
             for (int n = 0; n < 2; n++) {
                 KlogLog log = manager.logOrCreate("load", n);
+                logs.add(log);
                 all.add(pool.submit(() -> append(log)));
                 all.add(pool.submit(() -> read(log)));
             }
@@ -57,6 +60,7 @@ final class Workload {
                 each.get();
             }
             storm.cancel(true);
+            logs.forEach(KlogLog::close);
         } finally {
             pool.shutdown();
         }

@@ -1,9 +1,12 @@
 package io.klog.interop;
 
+import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.tools.DumpLogSegments;
@@ -30,6 +33,33 @@ final class DumpTool {
             }
         }
         return out.toString();
+    }
+
+    /**
+     * The tool with any arguments. What it prints goes to the files {@code out} and {@code err} in a directory, as bytes;
+     * the answer says how it ended. As a process would, it names an exception on standard error.
+     */
+    static String runAs(Arguments arguments) throws IOException {
+        Path home = arguments.path("DIR");
+        String[] all = arguments.rest().toArray(String[]::new);
+        PrintStream out = System.out;
+        PrintStream err = System.err;
+        String ended = "done";
+        try (PrintStream outFile = file(home.resolve("out")); PrintStream errFile = file(home.resolve("err"))) {
+            System.setOut(outFile);
+            System.setErr(errFile);
+            DumpLogSegments.main(all);
+        } catch (Throwable e) {
+            ended = "thrown " + e.toString().replaceAll("\\s+", " ");
+        } finally {
+            System.setOut(out);
+            System.setErr(err);
+        }
+        return ended + "\n";
+    }
+
+    private static PrintStream file(Path path) throws IOException {
+        return new PrintStream(new BufferedOutputStream(Files.newOutputStream(path)), false, StandardCharsets.UTF_8);
     }
 
     /** The tool prints what it finds to standard output, and what it finds wrong to standard error. */

@@ -87,13 +87,13 @@ final class ManagerRun {
     }
 
     /** A load that failed leaves the other logs' jobs running; DIR must not be touched once the answer is out. */
-    private static void awaitLoaders() throws InterruptedException {
+    static void awaitLoaders() throws InterruptedException {
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
             if (thread.getName().startsWith(LOADER_THREAD)) thread.join(LOADER_PATIENCE_MS);
         }
     }
 
-    private static LogManager manager(Path dir, int recoveryThreads) throws IOException {
+    static LogManager manager(Path dir, int recoveryThreads) throws IOException {
         return new LogManager(List.of(dir.toFile()), List.of(), resource -> new Properties(),
             new LogConfig(Map.of()), new CleanerConfig(false), recoveryThreads, TASK_INTERVAL_MS, TASK_INTERVAL_MS,
             TASK_INTERVAL_MS, TASK_INTERVAL_MS, Logs.MAX_TRANSACTION_TIMEOUT_MS, Logs.producerConfig(),

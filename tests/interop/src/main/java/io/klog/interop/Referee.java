@@ -22,6 +22,7 @@ public final class Referee {
             .add(new Command("manager", "DIR", ManagerRun::run))
             .add(new Command("time_load", "DIR", ManagerRun::time))
             .add(new Command("dumplog", "FILE[,FILE...]", DumpTool::run))
+            .add(new Command("dumptool", "DIR [ARGUMENT...]", DumpTool::runAs))
             .add(new Command("batch", "BASE CODEC create|append|none APPEND_TIME [KEY=NUMBER...] RECORD...",
                 BatchBuilder::build));
         new LogDriver().commands().forEach(server::add);

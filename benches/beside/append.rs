@@ -1,0 +1,280 @@
+//! Rows of appending to one log.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Instant;
+
+use klog::config::LogConfig;
+use klog::format::builder::{BatchBuilder, BatchOptions};
+use klog::format::codec::Codec;
+use klog::log::{AppendOptions, Log, Shutdown};
+
+use super::clock::Worked;
+use super::codecs::Alone;
+use super::data::{Data, EACH, TIME, open_log};
+use super::rounds::{Contest, Floor, K_CALLS, KafkaWork, M_RECORDS, Unit, Work};
+use super::{Bench, fresh};
+
+/// Where the checksum of a batch begins.
+const CHECKED_FROM: usize = 21;
+
+/// A log that nothing was appended to.
+pub(crate) fn empty_log(dir: &Path) -> Arc<Log> {
+    open_log(
+        &fresh(dir).join("t-0"),
+        LogConfig::default(),
+        Shutdown::Unclean,
+    )
+}
+
+/// The same bytes to a new file: the checksum and a pwrite for each batch.
+pub(crate) fn raw(path: PathBuf, batch: Vec<u8>, batches: u64, records: u64) -> Work<'static> {
+    Box::new(move || {
+        let _ = std::fs::remove_file(&path);
+        let file = File::create(&path).unwrap();
+        let began = Worked::start();
+        for n in 0..batches {
+            black_box(crc32c::crc32c(&batch[CHECKED_FROM..]));
+            file.write_all_at(&batch, n * batch.len() as u64).unwrap();
+        }
+        (batches * records) as f64 / began.seconds()
+    })
+}
+
+/// What is built and appended.
+#[derive(Clone, Copy)]
+struct Built {
+    batches: u64,
+    each: u64,
+    codec: Codec,
+    threads: u64,
+}
+
+impl Built {
+    fn by_klog(self, data: &Data, dir: PathBuf) -> Work<'_> {
+        let options = AppendOptions {
+            codec: Some(self.codec),
+            ..AppendOptions::default()
+        };
+        Box::new(move || {
+            let log = empty_log(&dir);
+            let work = || {
+                let mut builder = BatchBuilder::new();
+                for n in 0..self.batches / self.threads {
+                    data.fill(&mut builder, (n * self.each) % EACH, self.each, TIME);
+                    black_box(log.append(&mut builder, &options).unwrap());
+                }
+            };
+            let seconds = if self.threads == 1 {
+                let began = Worked::start();
+                work();
+                began.seconds()
+            } else {
+                in_threads(self.threads, work)
+            };
+            self.records() / seconds
+        })
+    }
+
+    fn by_kafka(self, dir: PathBuf) -> KafkaWork<'static> {
+        Box::new(move |kafka| {
+            let fields = [
+                &self.batches.to_string(),
+                &self.each.to_string(),
+                self.codec.name(),
+                &self.threads.to_string(),
+            ];
+            let seconds = kafka.seconds_with_records("append_built", &fresh(&dir), &fields);
+            self.records() / seconds
+        })
+    }
+
+    fn records(self) -> f64 {
+        (self.batches * self.each) as f64
+    }
+}
+
+/// A hundred a batch, uncompressed, by one thread.
+pub(crate) fn append_by_klog(data: &Data, dir: PathBuf, batches: u64) -> Work<'_> {
+    let built = Built {
+        batches,
+        each: EACH,
+        codec: Codec::None,
+        threads: 1,
+    };
+    built.by_klog(data, dir)
+}
+
+/// Runs `work` in so many threads at once; the seconds until the last is done.
+pub(crate) fn in_threads(threads: u64, work: impl Fn() + Sync) -> f64 {
+    let ready = Barrier::new(threads as usize + 1);
+    let mut began = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                ready.wait();
+                work();
+            });
+        }
+        ready.wait();
+        began = Instant::now();
+    });
+    began.elapsed().as_secs_f64()
+}
+
+/// The rows of the design.
+pub(crate) fn rows(bench: &mut Bench) {
+    let data = Data::new();
+    let batches = bench.size.batches;
+    let ready = data.batch(EACH, &BatchOptions::default());
+    let (klog, kafka, file) = (bench.path("klog"), bench.path("kafka"), bench.path("raw"));
+    let bytes = ready.clone();
+    let kafka_dir = kafka.clone();
+    bench.run(Contest {
+        name: "append, ready batches",
+        includes: "as a leader: checks, offsets, one CRC; raw: CRC and pwrite",
+        unit: M_RECORDS,
+        klog: Box::new(|| {
+            let log = empty_log(&klog);
+            let began = Worked::start();
+            for _ in 0..batches {
+                black_box(
+                    log.append_batches(&bytes, &AppendOptions::default())
+                        .unwrap(),
+                );
+            }
+            (batches * EACH) as f64 / began.seconds()
+        }),
+        kafka: Some((
+            Box::new(move |kafka| {
+                let fields = [batches.to_string()];
+                let dir = fresh(&kafka_dir);
+                let seconds = kafka.seconds_with_records("append_ready", &dir, &[&fields[0]]);
+                (batches * EACH) as f64 / seconds
+            }),
+            Some(1.6),
+        )),
+        other: Some((
+            "raw",
+            raw(file.clone(), ready.clone(), batches, EACH),
+            Some(0.8),
+        )),
+    });
+    built_row(
+        bench,
+        "build and append, 100 a batch",
+        "encoding from keys and values, then as above; raw as above",
+        M_RECORDS,
+        Built {
+            batches,
+            each: EACH,
+            codec: Codec::None,
+            threads: 1,
+        },
+        Some(2.0),
+        Some(("raw", raw(file.clone(), ready, batches, EACH), Some(0.6))),
+    );
+    let one = data.batch(1, &BatchOptions::default());
+    built_row(
+        bench,
+        "build and append, 1 a batch",
+        "each record a batch; raw: CRC and pwrite each",
+        K_CALLS,
+        Built {
+            batches: batches * 20,
+            each: 1,
+            codec: Codec::None,
+            threads: 1,
+        },
+        Some(3.0),
+        Some(("raw", raw(file, one, batches * 20, 1), Some(0.5))),
+    );
+    for (codec, name) in [
+        (Codec::Lz4, "build and append, lz4"),
+        (Codec::Zstd, "build and append, zstd"),
+    ] {
+        codec_row(bench, codec, name, Some(1.5), Some(0.8));
+    }
+}
+
+fn codec_row(
+    bench: &mut Bench,
+    codec: Codec,
+    name: &'static str,
+    floor: Floor,
+    alone_floor: Floor,
+) {
+    let batches = bench.size.batches / if codec == Codec::Gzip { 10 } else { 4 };
+    let body = Data::new().batch(EACH, &BatchOptions::default())[61..].to_vec();
+    let alone: Work<'_> = Box::new(move || {
+        let mut codec = Alone::new(codec);
+        let began = Worked::start();
+        for _ in 0..batches {
+            black_box(codec.compress(&body));
+        }
+        (batches * EACH) as f64 / began.seconds()
+    });
+    built_row(
+        bench,
+        name,
+        "100 a batch, the codec's default level; beside the codec's own crate on the same bytes, which writes nothing",
+        M_RECORDS,
+        Built {
+            batches,
+            each: EACH,
+            codec,
+            threads: 1,
+        },
+        floor,
+        Some(("codec alone", alone, alone_floor)),
+    );
+}
+
+fn built_row(
+    bench: &mut Bench,
+    name: &'static str,
+    includes: &'static str,
+    unit: Unit,
+    built: Built,
+    floor: Floor,
+    other: Option<(&'static str, Work<'_>, Floor)>,
+) {
+    let data = Data::new();
+    bench.run(Contest {
+        name,
+        includes,
+        unit,
+        klog: built.by_klog(&data, bench.path("klog")),
+        kafka: Some((built.by_kafka(bench.path("kafka")), floor)),
+        other,
+    });
+}
+
+/// The other codecs, and several threads.
+pub(crate) fn more_rows(bench: &mut Bench) {
+    codec_row(bench, Codec::Snappy, "build and append, snappy", None, None);
+    codec_row(bench, Codec::Gzip, "build and append, gzip", None, None);
+    for (threads, name) in [
+        (2, "build and append, 2 threads"),
+        (4, "build and append, 4 threads"),
+    ] {
+        built_row(
+            bench,
+            name,
+            "100 a batch, all to one log",
+            M_RECORDS,
+            Built {
+                batches: bench.size.batches,
+                each: EACH,
+                codec: Codec::None,
+                threads,
+            },
+            None,
+            None,
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! Rows of many logs in one directory.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use klog::format::builder::BatchBuilder;
+use klog::log::AppendOptions;
+use klog::manager::{CreateOptions, Manager};
+use klog::types::TopicPartition;
+
+use super::data::{Data, TIME};
+use super::directories::{many, open, options};
+use super::kafka::number;
+use super::rounds::{A_SECOND, Beside, Contest, KafkaWork, Row, Spread, Unit, Work};
+use super::{Bench, fresh, table};
+
+fn create_by_klog(data: &Data, dir: PathBuf, logs: u32) -> Work<'_> {
+    Box::new(move || {
+        let manager = open(&fresh(&dir));
+        let mut builder = BatchBuilder::new();
+        let began = Instant::now();
+        for n in 0..logs.cast_signed() {
+            let partition = TopicPartition::new("t", n);
+            let log = manager
+                .get_or_create_log(&partition, &CreateOptions::default())
+                .unwrap();
+            data.fill(&mut builder, 0, 1, TIME);
+            log.append(&mut builder, &AppendOptions::default()).unwrap();
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        manager.abandon();
+        f64::from(logs) / seconds
+    })
+}
+
+fn create_by_kafka(dir: PathBuf, logs: u32) -> KafkaWork<'static> {
+    Box::new(move |kafka| {
+        let dir = fresh(&dir);
+        f64::from(logs) / kafka.seconds_with_records("create", &dir, &[&logs.to_string()])
+    })
+}
+
+fn open_by_klog(dir: PathBuf, logs: u32) -> Work<'static> {
+    Box::new(move || {
+        let options = options(&dir);
+        let began = Instant::now();
+        let manager = Manager::open(options).unwrap();
+        let seconds = began.elapsed().as_secs_f64();
+        assert_eq!(manager.logs().len(), logs as usize);
+        manager.close().unwrap();
+        f64::from(logs) / seconds
+    })
+}
+
+fn open_by_kafka(dir: PathBuf, logs: u32) -> KafkaWork<'static> {
+    Box::new(move |kafka| f64::from(logs) / kafka.seconds("load", &dir, &["2"]))
+}
+
+pub(crate) fn rows(bench: &mut Bench) {
+    let data = Data::new();
+    let logs = bench.size.partitions;
+    let (klog, kafka) = (bench.path("many-klog"), bench.path("many-kafka"));
+    bench.run_slow(Contest {
+        name: "create many logs",
+        includes: "without topic id, each with a batch of one record; 1,000 of them, 5,000 in the long run",
+        unit: A_SECOND,
+        klog: create_by_klog(&data, klog.clone(), logs),
+        kafka: Some((create_by_kafka(kafka.clone(), logs), Some(4.0))),
+        other: None,
+    });
+    let names = ["open many logs after a clean stop", IDLE[0].0];
+    if !names.iter().any(|name| bench.wants(name)) {
+        return;
+    }
+    for dir in [&klog, &kafka] {
+        many(&fresh(dir), logs.cast_signed());
+    }
+    bench.run(Contest {
+        name: "open many logs after a clean stop",
+        includes: "2 threads, the default; the same number",
+        unit: A_SECOND,
+        klog: open_by_klog(klog.clone(), logs),
+        kafka: Some((open_by_kafka(kafka.clone(), logs), Some(10.0))),
+        other: None,
+    });
+    if bench.wants(IDLE[0].0) {
+        idle(bench, &klog, &kafka);
+    }
+}
+
+/// What a partition costs that nobody uses, and how much of each klog may take.
+const IDLE: [(&str, &str, f64); 3] = [
+    ("idle partition, memory", "KB of heap", 4096.0),
+    ("idle partition, descriptors", "descriptors", 0.0),
+    ("idle partition, mappings", "mappings", 0.0),
+];
+
+fn idle(bench: &mut Bench, klog: &Path, kafka: &Path) {
+    let logs = f64::from(bench.size.partitions);
+    let answer = bench.kafka.ask(&["idle", kafka.to_str().unwrap()]);
+    let before = held();
+    let manager = open(klog);
+    let after = held();
+    assert_eq!(manager.logs().len(), bench.size.partitions as usize);
+    let keys = ["heap", "descriptors", "mappings"];
+    for (n, (name, unit, most)) in IDLE.into_iter().enumerate() {
+        let each = (after[n] - before[n]) / logs;
+        let by_kafka = number(&answer, keys[n]) / logs;
+        let size = if n == 0 { 1024.0 } else { 1.0 };
+        let row = Row {
+            name,
+            includes: "directory as above, loaded and untouched; klog may take 4 KB, and no descriptor or mapping each",
+            unit: Unit { name: unit, size },
+            klog: Spread::of(vec![each]),
+            // Told the other way round, so that more is better as everywhere.
+            kafka: Some(Beside {
+                rate: Spread::of(vec![by_kafka]),
+                ratio: Spread::of(vec![by_kafka / each]),
+                floor: Some(if most > 0.0 { by_kafka / most } else { 20.0 }),
+            }),
+            other: None,
+        };
+        table::print(&row);
+        bench.rows.push(row);
+    }
+    manager.close().unwrap();
+}
+
+/// Bytes that were allocated and not given back, descriptors, mappings.
+fn held() -> [f64; 3] {
+    // SAFETY: it fills a plain struct.
+    let heap = unsafe { libc::mallinfo2() };
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let mappings = std::fs::read_to_string("/proc/self/maps").unwrap();
+    [
+        (heap.uordblks + heap.hblkhd) as f64,
+        descriptors as f64,
+        mappings.lines().count() as f64,
+    ]
+}

@@ -1,0 +1,142 @@
+//! Contestants that do the same work in turns, and what came of it.
+
+use std::time::{Duration, Instant};
+
+use super::kafka::Kafka;
+
+/// One round of a contestant: how much it does a second.
+pub(crate) type Work<'a> = Box<dyn FnMut() -> f64 + 'a>;
+/// The same of Kafka, which is asked through its process.
+pub(crate) type KafkaWork<'a> = Box<dyn FnMut(&mut Kafka) -> f64 + 'a>;
+
+/// What a rate is told in.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    /// How many of what is counted make one.
+    pub(crate) size: f64,
+}
+
+pub(crate) const M_RECORDS: Unit = unit("M rec/s", 1e6);
+pub(crate) const GB: Unit = unit("GB/s", 1e9);
+pub(crate) const K_CALLS: Unit = unit("k/s", 1e3);
+pub(crate) const A_SECOND: Unit = unit("/s", 1.0);
+
+const fn unit(name: &'static str, size: f64) -> Unit {
+    Unit { name, size }
+}
+
+/// How many times as fast as another contestant klog has to be; none if the row only tells.
+pub(crate) type Floor = Option<f64>;
+
+/// A row of the table before it is run.
+pub(crate) struct Contest<'a> {
+    pub(crate) name: &'static str,
+    /// What is included.
+    pub(crate) includes: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) klog: Work<'a>,
+    pub(crate) kafka: Option<(KafkaWork<'a>, Floor)>,
+    /// What else klog is measured beside, mostly plain reads and writes, with its name.
+    pub(crate) other: Option<(&'static str, Work<'a>, Floor)>,
+}
+
+impl Contest<'_> {
+    /// Runs the rounds, and one before them that does not count; no new one after that time.
+    pub(crate) fn run(mut self, rounds: usize, patience: Duration, kafka: &mut Kafka) -> Row {
+        let mut klog = Vec::new();
+        let (mut by_kafka, mut by_other) = (Vec::new(), Vec::new());
+        let began = Instant::now();
+        for round in 0..=rounds {
+            // On a machine that is busy, or slow to sync, fewer rounds have to do.
+            if round > 1 && began.elapsed() > patience {
+                break;
+            }
+            let of_other = self.other.as_mut().map(|(_, work, _)| work());
+            let of_kafka = self.kafka.as_mut().map(|(work, _)| work(kafka));
+            let of_klog = (self.klog)();
+            if round > 0 {
+                klog.push(of_klog);
+                by_kafka.extend(of_kafka);
+                by_other.extend(of_other);
+            }
+        }
+        let beside = |rates: Vec<f64>, floor| Beside::new(rates, &klog, floor);
+        Row {
+            name: self.name,
+            includes: self.includes,
+            unit: self.unit,
+            kafka: self.kafka.map(|(_, floor)| beside(by_kafka, floor)),
+            other: self
+                .other
+                .map(|(name, _, floor)| (name, beside(by_other, floor))),
+            klog: Spread::of(klog),
+        }
+    }
+}
+
+/// Median and range.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self {
+            median: values[values.len() / 2],
+            least: values[0],
+            most: values[values.len() - 1],
+        }
+    }
+}
+
+/// Another contestant, and klog as multiples of it.
+pub(crate) struct Beside {
+    pub(crate) rate: Spread,
+    /// Of the rounds: what two do one after the other meets the same machine.
+    pub(crate) ratio: Spread,
+    pub(crate) floor: Floor,
+}
+
+impl Beside {
+    pub(crate) fn new(rates: Vec<f64>, klog: &[f64], floor: Floor) -> Self {
+        let ratios = klog.iter().zip(&rates).map(|(klog, other)| klog / other);
+        Self {
+            ratio: Spread::of(ratios.collect()),
+            rate: Spread::of(rates),
+            floor,
+        }
+    }
+
+    pub(crate) fn is_met(&self) -> bool {
+        self.floor.is_none_or(|floor| self.ratio.median >= floor)
+    }
+}
+
+/// A row of the table.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) includes: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) klog: Spread,
+    pub(crate) kafka: Option<Beside>,
+    pub(crate) other: Option<(&'static str, Beside)>,
+}
+
+impl Row {
+    pub(crate) fn is_met(&self) -> bool {
+        self.kafka.as_ref().is_none_or(Beside::is_met)
+            && self.other.as_ref().is_none_or(|(_, other)| other.is_met())
+    }
+
+    /// Whether anything is asked of it.
+    pub(crate) fn has_floor(&self) -> bool {
+        let of_kafka = self.kafka.as_ref().and_then(|kafka| kafka.floor);
+        let of_other = self.other.as_ref().and_then(|(_, other)| other.floor);
+        of_kafka.or(of_other).is_some()
+    }
+}
