@@ -95,6 +95,11 @@ fn ensure_same(args: &[String], home: &Path) -> bool {
     let klog = by_klog(args);
     let kafka = by_kafka(args, home);
     let thrown = kafka.code != 0;
+    // Kafka's LZ4 copies from where it writes; to klog such a block is damaged.
+    if klog.err.contains("0 is not a valid match offset") {
+        assert!(kafka.out.starts_with(&klog.out), "{args:?}");
+        return thrown;
+    }
     let (klog, kafka) = (without_exception(klog), without_exception(kafka));
     assert!(
         klog == kafka,

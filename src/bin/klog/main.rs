@@ -65,7 +65,10 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
     match command {
         Command::Ls(dir) => Ok(ls(dir)?),
         Command::Dump { dir, partition } => Ok(dump_dir(dir, partition.as_ref())?),
-        Command::DumpLog(_) => unreachable!("it was run before clap read the command line"),
+        // Where it comes first, it was run before clap read the command line.
+        Command::DumpLog(_) => Err(Failure::Usage(Error::invalid_argument(
+            "dump-log must be the first argument",
+        ))),
         Command::Recover(dir) => Ok(recover(dir)?),
         Command::Retain {
             dir,

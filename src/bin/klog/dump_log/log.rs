@@ -58,9 +58,8 @@ impl Dump<'_> {
     fn log_head(&mut self, name: &FileName) -> Result<()> {
         let out = &mut self.console.out;
         if name.suffix() == Some(".log") {
-            out.text("Log starting offset: ")
-                .int(name.offset()?)
-                .line_end();
+            let offset = name.offset()?;
+            out.text("Log starting offset: ").int(offset).line_end();
         } else if name.name() == "bootstrap.checkpoint" {
             out.text("KRaft bootstrap snapshot\n");
         } else {

@@ -1,4 +1,4 @@
-//! What can be typed behind `klog dump-log`. It is read as Kafka's option parser reads it (abbreviations, `=`, optional
+//! What can be typed behind `klog dump-log`. It is read as Kafka's option parser reads it (one dash or two, `=`, optional
 //! arguments), so that command lines go on working; the table for clap is what help and completions are made of.
 
 use std::ffi::OsString;
@@ -160,6 +160,7 @@ fn typed(args: Vec<Vec<u8>>) -> Result<Typed, String> {
     while let Some(arg) = args.next() {
         let name = match arg.as_slice() {
             b"--" => break,
+            b"-h" => b"help",
             [b'-', b'-', name @ ..] | [b'-', name @ ..] if !name.is_empty() => name,
             // Kafka's tool looks at no argument that belongs to no option.
             _ => continue,
@@ -188,17 +189,9 @@ fn typed(args: Vec<Vec<u8>>) -> Result<Typed, String> {
     Ok(Typed(found))
 }
 
-/// The option of this name, or the only one that begins so.
 fn recognize(name: &[u8]) -> Option<(&'static str, Argument)> {
-    let exact = OPTIONS.iter().find(|(known, _)| known.as_bytes() == name);
-    if let Some(&found) = exact {
-        return Some(found);
-    }
-    let mut begin_so = OPTIONS
-        .iter()
-        .filter(|(known, _)| !name.is_empty() && known.as_bytes().starts_with(name));
-    let &found = begin_so.next()?;
-    begin_so.next().is_none().then_some(found)
+    let known = OPTIONS.iter().find(|(known, _)| known.as_bytes() == name);
+    known.copied()
 }
 
 impl Typed {
@@ -300,8 +293,8 @@ mod tests {
         let found = options(&[
             "--files",
             "a.log,b.index,,",
-            "--print",
-            "--max-b=17",
+            "--print-data-log",
+            "--max-bytes=17",
             "extra",
         ]);
         assert_eq!(found.files, [b"a.log".to_vec(), b"b.index".to_vec()]);
@@ -317,7 +310,7 @@ mod tests {
             &["--deep-iteration"][..],
             &["--files"],
             &["--files", "a", "--files", "b"],
-            &["--files", "a", "--max", "1"],
+            &["--files", "a", "--max-b", "1"],
             &["--files", "a", "--max-bytes", "many"],
             &["--files", "a", "--nothing"],
             &["--files", "a", "--key-decoder-class", "org.example.Decoder"],

@@ -237,7 +237,8 @@ impl Reading {
                         &mut Nothing,
                     )?;
                 }
-                true
+                // What nobody knows makes a difference too.
+                !self.is_flexible() || bytes.tag_count()? == 0
             }
             _ => false,
         })
