@@ -97,6 +97,33 @@ fn command(fixture: &Fixture, words: &[&str]) -> String {
     run.stdout
 }
 
+/// Later than all records of the fixture.
+const NOW: &str = "1767300000000";
+
+/// The `open` lines of what Kafka says of producers.
+fn open_lines(producers: &str) -> String {
+    let now: i64 = NOW.parse().unwrap();
+    let mut open = Vec::new();
+    for line in producers.lines() {
+        let field = |name: &str| -> &str {
+            let rest = line.split(&format!(" {name}=")).nth(1).unwrap();
+            rest.split(' ').next().unwrap()
+        };
+        let Ok(first) = field("txn_first").parse::<i64>() else {
+            continue;
+        };
+        let ts: i64 = field("ts").parse().unwrap();
+        let id = line.split(' ').nth(1).unwrap();
+        let age = now - ts;
+        open.push((
+            first,
+            format!("open producer={id} first={first} ts={ts} age_ms={age}\n"),
+        ));
+    }
+    open.sort();
+    open.into_iter().map(|(_, line)| line).collect()
+}
+
 #[test]
 fn the_commands_print_what_kafka_answers() {
     let fixture = fixture::extract(NAME);
@@ -124,9 +151,9 @@ fn the_commands_print_what_kafka_answers() {
             .lines()
             .filter(|line| !line.starts_with("aborted from="))
             .fold(String::new(), |text, line| text + line + "\n");
-        let expected = log.text(&["lso"]) + &entries;
+        let expected = log.text(&["lso"]) + &entries + &open_lines(&log.text(&["producer"]));
         assert_eq!(
-            command(&fixture, &["transactions", partition]),
+            command(&fixture, &["transactions", partition, "--now-ms", NOW]),
             expected,
             "{partition}"
         );

@@ -58,6 +58,7 @@ pub extern "C" fn klog_cursor_open(
                             ControlRecords::Show
                         },
                         isolation: isolation(options.isolation)?,
+                        ..CursorOptions::default()
                     },
                 );
                 let max_records = match options.max_records {

@@ -4,13 +4,17 @@
 //! and writes nothing, so the directory may be a live broker's. Implements fixtures/README.md 2.
 
 mod batch_text;
+pub mod copy;
 mod dump;
 mod list;
+pub mod repair;
+pub mod stat;
 mod state_lines;
+pub mod verify;
 
 pub use dump::{DumpOptions, dump, log_text};
 pub use list::{LogLine, list_logs};
-pub use state_lines::{aborted_lines, producer_lines, stable_line, time_line};
+pub use state_lines::{aborted_lines, open_lines, producer_lines, stable_line, time_line};
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -123,6 +127,25 @@ pub fn ask_log<T>(
     let mut findings = look.findings();
     findings.retain(|finding| finding.partition.as_ref().is_none_or(|p| p == partition));
     Ok((answer, findings))
+}
+
+/// What each log answered.
+pub type Answers<T> = Vec<(TopicPartition, T)>;
+
+/// Asks every log of a directory, as [`ask_log`] asks one; in the order of their names.
+pub fn ask_logs<T>(
+    base: &Arc<dyn FileSystem>,
+    dir: &Path,
+    config: &Arc<Resolved>,
+    ask: impl Fn(&Log) -> Result<T>,
+) -> Result<(Answers<T>, Vec<Finding>)> {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(TimestampMs(0)));
+    let look = Look::at(base, &clock, dir, config)?;
+    let mut answers = Vec::new();
+    for log in look.manager.logs() {
+        answers.push((log.partition().clone(), ask(&log)?));
+    }
+    Ok((answers, look.findings()))
 }
 
 /// What retention would take of each managed log of a directory at a time, or of one log; and what loading found. Nothing is

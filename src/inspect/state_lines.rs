@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::error::Result;
 use crate::log::{Log, TimeTarget};
+use crate::types::TimestampMs;
 
 /// The `producer` and `pbatch` lines of a log, by rising producer id.
 #[must_use]
@@ -56,6 +57,31 @@ pub fn aborted_lines(log: &Log) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// The `open` lines of a log: its open transactions by rising first offset, those whose producer wrote last at least
+/// `older_ms` before `now`.
+#[must_use]
+pub fn open_lines(log: &Log, now: TimestampMs, older_ms: i64) -> String {
+    let mut open: Vec<_> = log
+        .producers()
+        .into_iter()
+        .filter_map(|(id, producer)| {
+            let last = producer.snapshot_entry(id);
+            let age_ms = now.0.saturating_sub(last.timestamp.0);
+            let first = last.txn_first_offset.filter(|_| age_ms >= older_ms)?;
+            Some((first, id, last.timestamp, age_ms))
+        })
+        .collect();
+    open.sort_unstable();
+    let mut text = String::new();
+    for (first, id, timestamp, age_ms) in open {
+        let _ = writeln!(
+            text,
+            "open producer={id} first={first} ts={timestamp} age_ms={age_ms}"
+        );
+    }
+    text
 }
 
 /// The `lso` line of a log.

@@ -28,6 +28,8 @@ pub struct CursorOptions {
     pub control_records: ControlRecords,
     /// How far is read. Records of aborted transactions are passed over with [`Isolation::TxnCommitted`].
     pub isolation: Isolation,
+    /// A batch of more bytes is not read into memory: TOO_LARGE. 0 is no limit.
+    pub batch_bytes_max: usize,
 }
 
 /// What a cursor does with control records.
@@ -302,6 +304,14 @@ impl Cursor {
                     let needed = e.position().map_or(0, to_usize);
                     if needed <= self.buffer.len() {
                         return Err(e);
+                    }
+                    let limit = self.options.batch_bytes_max;
+                    if limit > 0 && needed > limit {
+                        return Err(Error::new(
+                            ErrorKind::TooLarge,
+                            format!("the batch at offset {from} has {needed} bytes, more than the {limit} that may be read at once"),
+                        )
+                        .at_offset(from));
                     }
                     self.grow_buffer(needed)?;
                 }

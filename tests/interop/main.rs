@@ -37,6 +37,7 @@ mod from_go;
 mod killed;
 mod reads;
 mod recovered;
+mod repaired;
 mod retention;
 mod same_bytes;
 mod written;

@@ -48,3 +48,15 @@ fn done(run: Run) -> Run {
     assert_eq!(run.code, 0, "klog failed: {}", run.stderr);
     run
 }
+
+/// Runs `klog` so that it can have no more than 64 MiB of memory besides its own code: what is mapped to be written to counts,
+/// used or not.
+pub(crate) fn klog_in_64_mib<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Output {
+    Command::new("bash")
+        .args(["-c", "ulimit -d 65536 && exec \"$0\" \"$@\"", binary()])
+        .args(args)
+        // Each thread's own heap would count with all its room.
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap()
+}

@@ -4,22 +4,27 @@
 //! everything for a person goes to standard error. Exit status: 0 done, 1 an error, 2 wrong usage.
 
 mod adopt;
+mod append;
 mod args;
+mod cat;
 mod clean;
 mod config_args;
+mod copy;
 mod dump_log;
 mod progress;
+mod records;
 mod retain;
+mod stat;
+mod transactions;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use klog::error::{Error, ErrorKind, Result};
-use klog::inspect::{
-    DumpOptions, aborted_lines, ask_log, dump, list_logs, producer_lines, stable_line, time_line,
-};
+use klog::inspect::{DumpOptions, ask_log, dump, list_logs, producer_lines, time_line};
 use klog::io::{FileSystem, RealFs};
 use klog::log::{Finding, FindingKind, Log};
 use klog::manager::{Manager, ManagerOptions};
@@ -89,9 +94,26 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Offsets { log, timestamps } => ask(log, |log| {
             timestamps.iter().map(|&ts| time_line(log, ts)).collect()
         }),
-        Command::Transactions(log) => ask(log, |log| Ok(stable_line(log) + &aborted_lines(log)?)),
+        Command::Transactions(args) => transactions::transactions(args),
+        Command::Copy(args) => copy::copy(args),
+        Command::Stat(args) => stat::stat(args),
+        Command::Completions { shell } => completions(*shell),
+        Command::Cat(args) => cat::cat(args),
+        Command::Append(args) => append::append(args),
+        Command::Verify(args) => verify::verify(args),
+        Command::Repair(args) => verify::repair(args),
         Command::Producers(log) => ask(log, |log| Ok(producer_lines(log))),
     }
+}
+
+/// Prints completions. They are made in memory: what makes them takes no failure to write.
+fn completions(shell: clap_complete::Shell) -> std::result::Result<ExitCode, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "klog", &mut text);
+    std::io::stdout()
+        .write_all(&text)
+        .map_err(|e| output_error(&e))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn ls(args: &DirArgs) -> std::result::Result<ExitCode, Failure> {
