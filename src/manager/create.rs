@@ -88,8 +88,12 @@ impl Manager {
         {
             return self.create_in(dir, partition, options);
         }
-        let mut homes: Vec<_> = logs.map(|log| log.dir()).collect();
-        homes.extend(self.futures.read().values().map(|log| log.dir()));
+        // With one directory there is nothing to choose, and each log costs the same however many there are.
+        let mut homes = Vec::new();
+        if self.dirs.len() > 1 {
+            homes.extend(logs.map(|log| log.dir()));
+            homes.extend(self.futures.read().values().map(|log| log.dir()));
+        }
         let config = self.config();
         let candidates: Vec<Candidate> = self
             .dirs
