@@ -377,7 +377,7 @@ fn a_reader_that_leaves_ends_it_quietly() {
     let output = Command::new("bash").args(["-c", &line]).output().unwrap();
     assert!(output.status.success());
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-    assert_eq!(output.stdout.iter().filter(|b| **b == b'\n').count(), 1);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
 }
 
 #[test]
