@@ -77,11 +77,8 @@ impl Manager {
                 .get(partition)
                 .is_some_and(|known| Arc::ptr_eq(known, log))
             {
-                return Err(Error::new(
-                    ErrorKind::UnknownTopicOrPartition,
-                    format!("the log {partition} was deleted meanwhile"),
-                )
-                .in_partition(partition.partition));
+                let message = format!("the log {partition} was deleted meanwhile");
+                return Err(self.unknown(partition, message));
             }
             let frozen = log.freeze()?;
             let name = marked_dir_name(partition, Uuid::random()?, DELETE);

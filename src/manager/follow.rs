@@ -189,10 +189,8 @@ impl Manager {
             .find(|(_, dir)| dir.holds(log))
             .filter(|_| own.is_some_and(|own| Arc::ptr_eq(&own, log)))
         else {
-            return Err(Error::new(
-                ErrorKind::UnknownTopicOrPartition,
-                format!("the log {} is not of this manager", log.partition()),
-            ));
+            let message = format!("the log {} is not of this manager", log.partition());
+            return Err(self.unknown(log.partition(), message));
         };
         let checkpoints = self.checkpoints_of(index, dir)?;
         let stored = stored(&checkpoints, log.partition());

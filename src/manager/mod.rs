@@ -238,12 +238,16 @@ impl Manager {
             .find(|failed| failed.partition == *partition && failed.role == Role::Current)
         {
             Some(failed) => Err(failed.error.clone()),
-            None => Err(Error::new(
-                ErrorKind::UnknownTopicOrPartition,
-                format!("there is no log {partition}"),
-            )
-            .in_partition(partition.partition)),
+            None => Err(self.unknown(partition, format!("there is no log {partition}"))),
         }
+    }
+
+    /// What is answered of a log that is not in the list: that it is unknown, or that a close emptied the list meanwhile.
+    pub(crate) fn unknown(&self, partition: &TopicPartition, message: String) -> Error {
+        self.check_open().err().unwrap_or_else(|| {
+            Error::new(ErrorKind::UnknownTopicOrPartition, message)
+                .in_partition(partition.partition)
+        })
     }
 
     /// What opening found and did, sorted by directory and partition.

@@ -10,7 +10,7 @@ mod text;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::log::{FlushStats, Log, LogCounts};
 use crate::manager::{CleanerGauges, DirStats, Manager, Snapshot, Uncleanable};
 
@@ -136,11 +136,8 @@ pub fn read(manager: &Manager, only: Option<&Arc<Log>>) -> Result<Vec<u64>> {
     if let Some(log) = only {
         log.check_open()?;
         if !manager.serves(log) {
-            return Err(Error::new(
-                ErrorKind::UnknownTopicOrPartition,
-                format!("the log {} is not of this manager", log.partition()),
-            )
-            .in_partition(log.partition().partition));
+            let message = format!("the log {} is not of this manager", log.partition());
+            return Err(manager.unknown(log.partition(), message));
         }
     }
     let view = View::new(manager)?;
