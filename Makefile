@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 QUICK := $(TARGET)/quick
 SHOW := target/quickstart
 PREFIX ?= /usr/local
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+VERSION := $(shell sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
