@@ -105,6 +105,32 @@ pub(super) enum Zeros {
     Allowed,
 }
 
+/// Tells of an entry of zeros: of room that was not taken back, if nothing but zeros comes behind it and they are allowed.
+fn report_zeros(
+    entries: &mut Entries,
+    position: u64,
+    zeros: Zeros,
+    report: &mut Report,
+) -> Result<()> {
+    let is_rest_zero = entries.is_zero_from(position)?;
+    if is_rest_zero && zeros == Zeros::Allowed {
+        report.note(
+            &entries.path,
+            Some(position),
+            "zeros behind its entries: room that a writer made and did not take back",
+            PREALLOCATED,
+        );
+    } else {
+        report.damage(
+            &entries.path,
+            Some(position),
+            "zeros in place of entries",
+            REBUILT,
+        );
+    }
+    Ok(())
+}
+
 /// The offset index of a segment, walked beside it.
 pub(super) struct OffsetCheck {
     entries: Option<Entries>,
@@ -145,22 +171,7 @@ impl OffsetCheck {
             return Ok(());
         };
         if is_zero && (position > 0 || self.zeros == Zeros::Allowed) {
-            let is_rest_zero = entries.is_zero_from(position)?;
-            if is_rest_zero && self.zeros == Zeros::Allowed {
-                report.note(
-                    &entries.path,
-                    Some(position),
-                    "zeros behind its entries: room that a writer made and did not take back",
-                    PREALLOCATED,
-                );
-            } else {
-                report.damage(
-                    &entries.path,
-                    Some(position),
-                    "zeros in place of entries",
-                    REBUILT,
-                );
-            }
+            report_zeros(entries, position, self.zeros, report)?;
             self.entries = None;
             return Ok(());
         }
@@ -285,22 +296,7 @@ impl TimeCheck {
             return Ok(());
         };
         if is_zero && (position > 0 || self.zeros == Zeros::Allowed) {
-            let is_rest_zero = entries.is_zero_from(position)?;
-            if is_rest_zero && self.zeros == Zeros::Allowed {
-                report.note(
-                    &entries.path,
-                    Some(position),
-                    "zeros behind its entries: room that a writer made and did not take back",
-                    PREALLOCATED,
-                );
-            } else {
-                report.damage(
-                    &entries.path,
-                    Some(position),
-                    "zeros in place of entries",
-                    REBUILT,
-                );
-            }
+            report_zeros(entries, position, self.zeros, report)?;
             self.entries = None;
             return Ok(());
         }
