@@ -203,6 +203,7 @@ impl FileSystem for OverlayFs {
             Some(Node::Dir) => Ok(Stat {
                 kind: EntryKind::Dir,
                 len: 0,
+                allocated: 0,
                 modified: self.clock.now(),
                 identity: own_identity(0),
             }),
@@ -212,6 +213,7 @@ impl FileSystem for OverlayFs {
                 Ok(Stat {
                     kind: EntryKind::File,
                     len: content.len,
+                    allocated: content.len,
                     modified: content.modified,
                     identity,
                 })

@@ -117,6 +117,11 @@ pub(crate) enum Command {
     Copy(CopyArgs),
     /// Print what logs are made of, and why they are not cleaned or deleted. Changes nothing.
     Stat(StatArgs),
+    /// Write what `stat` tells as one page of HTML with plots, readable without a network. Changes nothing in DIR.
+    ///
+    /// The page has everything in it: no scripts, no fonts, nothing that is loaded. Of many logs it shows the largest and sums
+    /// of the others; name a log for a page of its own.
+    Report(ReportArgs),
     /// Print what a shell needs to complete the commands and options.
     Completions {
         /// The shell.
@@ -320,6 +325,28 @@ pub(crate) struct StatArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// What time it is, in ms since 1970; the machine's clock without it.
+    #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) now_ms: Option<i64>,
+}
+
+/// What is told on a page.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The directory and how it is read.
+    #[command(flatten)]
+    pub(crate) dir: DirArgs,
+    /// Only this log.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partition: Option<TopicPartition>,
+    /// Where the page goes; `-` is standard output. A file of that name is replaced once the page is complete. It may not
+    /// lie inside of a directory of logs.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// List what `klog verify` finds, too. All is read once more for it.
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// What time it is, in ms since 1970; the machine's clock without it. The same directory gives the same page at the same
+    /// time.
     #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
     pub(crate) now_ms: Option<i64>,
 }

@@ -13,9 +13,11 @@ mod copy;
 mod dump_log;
 mod progress;
 mod records;
+mod report;
 mod retain;
 mod stat;
 mod transactions;
+mod units;
 mod verify;
 
 use std::io::Write;
@@ -97,6 +99,7 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Transactions(args) => transactions::transactions(args),
         Command::Copy(args) => copy::copy(args),
         Command::Stat(args) => stat::stat(args),
+        Command::Report(args) => report::report(args),
         Command::Completions { shell } => completions(*shell),
         Command::Cat(args) => cat::cat(args),
         Command::Append(args) => append::append(args),
