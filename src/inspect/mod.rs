@@ -66,7 +66,8 @@ impl Look {
         dir: &Path,
         config: &Arc<Resolved>,
     ) -> Result<Self> {
-        let fs = Arc::new(OverlayFs::new(Arc::clone(base)));
+        // What a load makes is as old as the clock says: at a stated time, a look at one directory always gives the same.
+        let fs = Arc::new(OverlayFs::with_clock(Arc::clone(base), Arc::clone(clock)));
         let options = ManagerOptions {
             fs: Arc::clone(&fs) as Arc<dyn FileSystem>,
             clock: Arc::clone(clock),
