@@ -85,7 +85,8 @@ pub(super) fn count(log: &Log, stat: &mut LogStat) -> Result<()> {
                 .attributes
                 .codec()
                 .map_or("unknown", crate::format::codec::Codec::name);
-            let day = header.max_timestamp.0.div_euclid(DAY_MS) * DAY_MS;
+            let day = header.max_timestamp.0.div_euclid(DAY_MS);
+            let day = day.saturating_mul(DAY_MS);
             let day = match stat.days.last_key_value() {
                 Some((last, _)) if stat.days.len() >= DAYS_MAX => *last,
                 _ => day,
