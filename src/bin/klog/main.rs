@@ -11,6 +11,7 @@ mod clean;
 mod config_args;
 mod copy;
 mod dump_log;
+mod manual;
 mod progress;
 mod records;
 mod report;
@@ -101,6 +102,7 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Stat(args) => stat::stat(args),
         Command::Report(args) => report::report(args),
         Command::Completions { shell } => completions(*shell),
+        Command::Man { command, out } => manual::man(command.as_deref(), out.as_deref()),
         Command::Cat(args) => cat::cat(args),
         Command::Append(args) => append::append(args),
         Command::Verify(args) => verify::verify(args),
