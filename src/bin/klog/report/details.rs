@@ -12,8 +12,13 @@ use crate::units;
 
 /// All of them.
 pub(crate) fn all(gathered: &Gathered, now: TimestampMs) -> String {
-    let mut out = String::from("<section id=\"details\"><h2>The largest logs, one by one</h2>\n");
     let shown = gathered.details().len() as u64;
+    let title = if gathered.logs == 1 {
+        "The log"
+    } else {
+        "The largest logs, one by one"
+    };
+    let mut out = format!("<section id=\"details\"><h2>{title}</h2>\n");
     if shown < gathered.logs {
         let _ = writeln!(
             out,

@@ -56,7 +56,6 @@ pub(crate) fn render(content: &Content, findings: &[Finding]) -> String {
     );
     out.push_str(&glance(content, findings));
     let gathered = &content.gathered;
-    out.push_str(&sections::problems(content, findings));
     if gathered.logs > 0 {
         if let Some(disk) = &content.disk {
             out.push_str(&sections::room(gathered, disk));
@@ -64,6 +63,9 @@ pub(crate) fn render(content: &Content, findings: &[Finding]) -> String {
         out.push_str(&over_time(gathered));
         out.push_str(&sections::codecs(gathered));
         out.push_str(&sections::holds(gathered, content.now));
+    }
+    out.push_str(&sections::problems(content, findings));
+    if gathered.logs > 0 {
         out.push_str(&details::all(gathered, content.now));
         out.push_str(&sections::all_logs(gathered));
     }
@@ -151,7 +153,7 @@ fn verdicts(content: &Content, findings: &[Finding]) -> Vec<(&'static str, Strin
         let logs = units::counted(failed, "log", "logs");
         said.push((
             "bad",
-            format!("{logs} could not be read, and are in no number here: see Problems."),
+            format!("{logs} could not be read, and are in no number here: see <a href=\"#problems\">Problems</a>."),
         ));
     }
     if gathered.unread_batches > 0 {
@@ -165,7 +167,7 @@ fn verdicts(content: &Content, findings: &[Finding]) -> Vec<(&'static str, Strin
     }
     match &content.verdict {
         Some(verdict) if verdict.is_damaged() => {
-            said.push(("bad", "Files are damaged: see Problems.".to_owned()));
+            said.push(("bad", "Files are damaged: see <a href=\"#problems\">Problems</a>.".to_owned()));
         }
         Some(_) => said.push(("good", "<code>klog verify</code> finds no damage.".to_owned())),
         None => said.push((

@@ -346,25 +346,24 @@ pub(crate) fn problems(content: &Content, findings: &[Finding]) -> String {
     if !flaws.is_empty() {
         out.push_str("<h3>What klog verify finds</h3>\n");
         let mut table = Table::new(&[
-            ("severity", "t"),
-            ("file", "t"),
-            ("position", "n"),
+            ("severity", "n"),
+            ("file", "f"),
             ("what", "why"),
-            ("what it costs", "why"),
-            ("what mends it", "why"),
+            ("what it costs, what mends it", "why"),
         ]);
         // The worst first.
         let mut flaws: Vec<_> = flaws.iter().collect();
         flaws.sort_by_key(|flaw| std::cmp::Reverse(flaw.severity));
         for flaw in flaws.iter().take(PROBLEMS_MAX) {
+            let path = flaw.path.strip_prefix(&content.dir).unwrap_or(&flaw.path);
+            let position = flaw
+                .position
+                .map_or_else(String::new, |at| format!(" at byte {}", units::count(at)));
             table.row(&[
                 cell(flaw.severity.name()),
-                cell(flaw.path.to_string_lossy()),
-                flaw.position
-                    .map_or_else(|| "-".to_owned(), |at| format!("byte {}", units::count(at))),
+                cell(format!("{}{position}", path.display())),
                 cell(&flaw.what),
-                cell(flaw.cost),
-                cell(flaw.mend),
+                cell(format!("{}; mends it: {}", flaw.cost, flaw.mend)),
             ]);
         }
         let unlisted = content
@@ -376,7 +375,7 @@ pub(crate) fn problems(content: &Content, findings: &[Finding]) -> String {
     }
     if !told.is_empty() {
         out.push_str("<h3>What loading found</h3>\n");
-        let mut table = Table::new(&[("kind", "t"), ("where", "t"), ("what", "why")]);
+        let mut table = Table::new(&[("kind", "n"), ("where", "f"), ("what", "why")]);
         let mut sorted = told.clone();
         sorted.sort_by_key(|finding| finding.kind != FindingKind::Failed);
         for finding in sorted.iter().take(PROBLEMS_MAX) {
