@@ -5,8 +5,8 @@
 //! log that was made since the last flush nothing is: a power cut may take it whole, and the first flush makes its names
 //! durable with its bytes.
 //!
-//! One flush runs at a time, outside the append lock. Who waited for one meanwhile often finds its bytes covered by it:
-//! so concurrent synchronous appends share an fsync.
+//! One flush runs at a time, outside the append lock; who waited for one meanwhile finds its bytes covered by it or by the
+//! next ([`super::flush_group`]): so concurrent synchronous appends share an fsync.
 
 use std::sync::atomic::Ordering;
 
@@ -69,13 +69,17 @@ impl Log {
     }
 
     fn flush_below(&self, upto: Offset, reach: Reach) -> Result<()> {
-        if upto <= self.recovery_point() && !self.is_new() {
+        let is_done = || upto <= self.recovery_point();
+        if is_done() && !self.is_new() {
             return Ok(());
         }
+        let Some(_leader) = self.flush_group.join(is_done) else {
+            return Ok(());
+        };
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
         self.health().check()?;
         self.sync_new_log()?;
-        if upto <= self.recovery_point() {
+        if is_done() {
             return Ok(());
         }
         let end = self.sync_active(Files::Log)?;

@@ -21,6 +21,7 @@ mod end;
 mod epoch_file;
 mod events;
 mod flush;
+mod flush_group;
 mod follow;
 mod freeze;
 mod health;
@@ -96,6 +97,7 @@ pub use watermark::HighWatermark;
 use counters::LogCounters;
 use end::PublishedEnd;
 use epoch_file::EpochFile;
+use flush_group::FlushGroup;
 use follow::Follower;
 use load::Loaded;
 use lock_order::{Level, Locked};
@@ -143,6 +145,7 @@ pub struct Log {
     /// Told when the log is frozen no more.
     thawed: Condvar,
     flush: Mutex<()>,
+    flush_group: FlushGroup,
     retired: Mutex<Retired>,
     counters: LogCounters,
     waits: Arc<WaitList>,
@@ -236,6 +239,7 @@ impl Log {
             is_frozen: AtomicBool::new(false),
             thawed: Condvar::new(),
             flush: Mutex::new(()),
+            flush_group: FlushGroup::default(),
             retired: Mutex::new(Retired::default()),
             counters: LogCounters::default(),
             waits: Arc::default(),
