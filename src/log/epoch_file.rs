@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::format::epoch_checkpoint;
-use crate::io::{FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file, replace_file_unnamed};
+use crate::io::{
+    FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file, replace_file_unnamed,
+};
 use crate::state::epochs::EpochCache;
 
 /// The epoch cache and where it is stored.

@@ -10,9 +10,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{DELETED, Log, Names};
 use super::lock_order::{Level, Locked};
 use super::roll::PendingRoll;
+use super::{DELETED, Log, Names};
 use crate::error::{Error, Result};
 use crate::types::Offset;
 

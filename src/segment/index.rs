@@ -73,7 +73,9 @@ impl GrowingIndexes {
         Self {
             base_offset,
             capacity,
-            offsets: Entries::new((0..offsets.len() / offset_index::ENTRY_BYTES).filter_map(offset)),
+            offsets: Entries::new(
+                (0..offsets.len() / offset_index::ENTRY_BYTES).filter_map(offset),
+            ),
             times: Entries::new((0..times.len() / time_index::ENTRY_BYTES).filter_map(time)),
         }
     }

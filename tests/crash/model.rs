@@ -345,11 +345,7 @@ pub(crate) struct Expected {
 impl Expected {
     /// What must be there in the middle of a change: at least what is promised before it, unless it is cut; at most what
     /// either has.
-    pub(crate) fn between(
-        before: Option<&Model>,
-        now: &Model,
-        after: After,
-    ) -> Self {
+    pub(crate) fn between(before: Option<&Model>, now: &Model, after: After) -> Self {
         let from = before.unwrap_or(now);
         let is_anew = before.is_some_and(|before| before.generation != now.generation);
         let longer = if is_anew || from.batches.len() > now.batches.len() {

@@ -1,7 +1,7 @@
 //! Faults at chosen places.
 
-use super::crash::model::After;
 use super::crash::change::{Change, Who};
+use super::crash::model::After;
 use super::crash::{self, Random, Record, T};
 use super::world::{Step, World};
 use klog::format::codec::Codec;

@@ -238,8 +238,7 @@ fn run_until_death(steps: &[Step], config: &Arc<Resolved>, last_op: u64) -> Chec
     world.manager = None;
     let in_doubt = |world: &World, after: After| -> Vec<Expected> {
         let all = world.models.iter();
-        all.map(|model| Expected::in_doubt(model, after))
-            .collect()
+        all.map(|model| Expected::in_doubt(model, after)).collect()
     };
     let mut expected = in_doubt(&world, After::Kill);
     if let Some((topic, id)) = created {
@@ -253,10 +252,7 @@ fn run_until_death(steps: &[Step], config: &Arc<Resolved>, last_op: u64) -> Chec
     world
         .check_what_is_there(&killed, &expected)
         .map_err(|e| format!("after a kill: {e}"))?;
-    for (expected, durable) in expected
-        .iter_mut()
-        .zip(in_doubt(&world, After::PowerCut))
-    {
+    for (expected, durable) in expected.iter_mut().zip(in_doubt(&world, After::PowerCut)) {
         *expected = durable;
     }
     let cut = world.disk.after_power_cut(last_op);

@@ -160,11 +160,7 @@ impl History {
     }
 
     /// What must be there at a moment: at least what `from` promises, at most what there is now.
-    pub(crate) fn expected(
-        &self,
-        from: &[Model],
-        after: After,
-    ) -> Vec<Expected> {
+    pub(crate) fn expected(&self, from: &[Model], after: After) -> Vec<Expected> {
         let all = self.models.iter().enumerate();
         all.map(|(i, now)| Expected::between(from.get(i), now, after))
             .collect()
