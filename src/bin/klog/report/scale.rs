@@ -23,7 +23,7 @@ pub(crate) struct Tick {
 /// Ticks from 0 to at least `max` in steps of 1, 2 or 5 by a power of ten: at most `most` steps.
 pub(crate) fn of_counts(max: f64, most: usize) -> Vec<Tick> {
     let step = decimal_step(max.max(1.0) / most as f64).max(1.0);
-    up_to(max, step, |at| short(at, step))
+    up_to(max, step, |at| short(at, step, max))
 }
 
 /// Ticks from 0 to at least `max` bytes, in steps that are powers of two.
@@ -55,7 +55,7 @@ pub(crate) fn of_offsets(from: f64, to: f64, most: usize) -> Vec<Tick> {
         .take_while(|at| *at <= to)
         .map(|at| Tick {
             at,
-            label: short(at, step),
+            label: short(at, step, to),
         })
         .collect()
 }
@@ -180,8 +180,8 @@ fn decimal_step(least: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// A count in as few digits as tell its ticks apart.
-fn short(at: f64, step: f64) -> String {
+/// A count in as few digits as tell its ticks apart, on an axis that ends at `max`.
+fn short(at: f64, step: f64, max: f64) -> String {
     for (unit, name) in [
         (1e15, " P"),
         (1e12, " T"),
@@ -189,7 +189,8 @@ fn short(at: f64, step: f64) -> String {
         (1e6, " M"),
         (1e3, " k"),
     ] {
-        if at >= unit && step >= unit / 10.0 {
+        let is_exact = step >= unit || (step >= unit / 10.0 && max < unit * 1000.0);
+        if at >= unit && is_exact {
             let value = at / unit;
             return if (value - value.round()).abs() < 1e-6 {
                 format!("{}{name}", units::signed(value.round() as i64))
