@@ -188,6 +188,11 @@ impl ProducerLog {
     /// than every segment (state.md 6.4).
     pub(super) fn remove_strays(&mut self, segment_bases: &[Offset]) -> Result<()> {
         self.snapshots = self.list_snapshots()?;
+        self.remove_known_strays(segment_bases)
+    }
+
+    /// As [`Self::remove_strays`], of those that are known.
+    pub(super) fn remove_known_strays(&mut self, segment_bases: &[Offset]) -> Result<()> {
         let strays: Vec<Offset> = self
             .snapshots
             .iter()

@@ -38,7 +38,7 @@ use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
 use ahead::{Ahead, ReadAhead};
 pub(super) use entries::list_segment_files;
-use entries::{note_foreign_entries, read_topic_id};
+use entries::{note_foreign_entries, read_topic_id, segment_files};
 
 pub use progress::RecoveryProgress;
 
@@ -141,8 +141,15 @@ fn load_once(
 ) -> Result<Loaded> {
     let mut notes = LoadNotes::default();
     let topic_id = read_topic_id(&**fs, dir, &mut notes)?;
-    note_foreign_entries(&**fs, dir, &mut notes)?;
-    let mut changed = leftovers::settle(fs, dir, &mut notes)?;
+    let entries = fs.list(dir)?;
+    note_foreign_entries(&entries, &mut notes);
+    let files = segment_files(&entries);
+    let mut changed = leftovers::settle(fs, dir, files.clone(), &mut notes)?;
+    let files = if changed {
+        list_segment_files(&**fs, dir)?
+    } else {
+        files
+    };
 
     let (epochs, epoch_state) = EpochFile::open(fs, dir)?;
     let mut loader = Loader {
@@ -156,7 +163,7 @@ fn load_once(
         had_segments: false,
         overflowing,
     };
-    changed |= loader.open_segments()?;
+    changed |= loader.open_segments(files)?;
     let (writer, segments) = loader.recover_log(&mut changed)?;
     loader.finish(segments, writer, topic_id, &epoch_state, changed)
 }
@@ -186,8 +193,7 @@ impl Loader<'_> {
     }
 
     /// Opens every segment and mends its indexes (log.md 8.4). Whether the directory changed.
-    fn open_segments(&mut self) -> Result<bool> {
-        let mut files: Vec<SegmentFile> = list_segment_files(&**self.fs, self.dir)?;
+    fn open_segments(&mut self, mut files: Vec<SegmentFile>) -> Result<bool> {
         files
             .retain(|file| file.state == FileState::Live && file.kind != SegmentFileKind::Snapshot);
         let logs: Vec<Offset> = files
@@ -555,7 +561,7 @@ impl Loader<'_> {
         let mut producers =
             ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
         let bases: Vec<Offset> = segments.iter().map(|s| s.base_offset()).collect();
-        producers.remove_strays(&bases)?;
+        producers.remove_known_strays(&bases)?;
         let range = RebuildRange {
             log_start,
             end,
