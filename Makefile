@@ -58,9 +58,6 @@ bench: interop ## Measure klog in turns with Kafka's own classes and with plain 
 
 bench-long: interop ## The same with more rounds and larger logs; then calls of the C ABI, and what opening and cleaning take.
 	$(BENCH) --bench beside -- --long
-	$(BENCH) --bench log
-	$(BENCH) --bench open
-	$(BENCH) --bench cleaner
 	$(BENCH) --bench calls --features sim,test-hooks
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
