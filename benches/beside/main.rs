@@ -45,6 +45,8 @@ mod clock;
 mod compacted;
 #[path = "../support/directories.rs"]
 mod directories;
+#[path = "../support/held.rs"]
+mod held;
 #[path = "../../tests/support/jvm.rs"]
 mod jvm;
 

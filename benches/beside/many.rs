@@ -10,6 +10,7 @@ use klog::types::TopicPartition;
 
 use super::data::{Data, TIME};
 use super::directories::{many, open, options};
+use super::held::held;
 use super::kafka::number;
 use super::rounds::{A_SECOND, Contest, KafkaWork, Row, Work, cost};
 use super::{Bench, fresh};
@@ -147,17 +148,4 @@ fn idle(bench: &mut Bench, klog: &Path, kafka: &Path) {
         ));
     }
     manager.close().unwrap();
-}
-
-/// Bytes that were allocated and not given back, descriptors, mappings.
-fn held() -> [f64; 3] {
-    // SAFETY: it fills a plain struct.
-    let heap = unsafe { libc::mallinfo2() };
-    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let mappings = std::fs::read_to_string("/proc/self/maps").unwrap();
-    [
-        (heap.uordblks + heap.hblkhd) as f64,
-        descriptors as f64,
-        mappings.lines().count() as f64,
-    ]
 }
