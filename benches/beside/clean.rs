@@ -1,6 +1,6 @@
 //! Rows of compaction: one pass over a log whose every segment but the last is dirty.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use klog::cleaner::examine::{Active, examine};
 use klog::cleaner::pass::{PassOptions, Surroundings, clean};
@@ -8,11 +8,11 @@ use klog::cleaner::watch::Watch;
 use klog::format::codec::Codec;
 use klog::types::TimestampMs;
 
-use super::Bench;
 use super::clock::Worked;
 use super::compacted::{Filling, Keys, MAP_BYTES, SEGMENT_BYTES, copy, open, write_log};
 use super::kafka::number;
 use super::rounds::{Contest, Floor, KafkaWork, M_RECORDS, Work};
+use super::{Bench, in_memory};
 
 /// A pass may take so much memory beside its map.
 const BUFFERS_MIB: u64 = 32;
@@ -68,13 +68,7 @@ fn row(bench: &mut Bench, name: &'static str, filling: Filling, floor: Floor) {
         return;
     }
     // In memory where there is such a place: what is compared is the cleaner, not the fsync of what it leaves.
-    let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() {
-        memory
-    } else {
-        bench.root.path()
-    };
-    let root = tempfile::tempdir_in(place).unwrap();
+    let root = in_memory().unwrap_or_else(|| tempfile::tempdir_in(bench.root.path()).unwrap());
     let source = root.path().join("source");
     let values: Vec<[u8; 100]> = match filling.codec {
         Codec::None => vec![[b'v'; 100]],

@@ -13,7 +13,7 @@ use super::directories::{many, open, options};
 use super::held::held;
 use super::kafka::number;
 use super::rounds::{A_SECOND, Contest, KafkaWork, Row, Work, cost};
-use super::{Bench, fresh};
+use super::{Bench, fresh, made_for};
 
 fn create_by_klog(data: &Data, dir: PathBuf, logs: u32) -> Work<'_> {
     Box::new(move || {
@@ -92,9 +92,7 @@ pub(crate) fn rows(bench: &mut Bench) {
     if !is_wanted {
         return;
     }
-    for dir in [&klog, &kafka] {
-        many(&fresh(dir), logs.cast_signed());
-    }
+    made_for([&klog, &kafka], |dir| many(dir, logs.cast_signed()));
     bench.run(Contest {
         name: OPEN,
         includes: "2 threads, the default; the same number",

@@ -10,7 +10,7 @@ use klog::manager::Manager;
 
 use super::directories::{forget, large, log_dirs, options};
 use super::rounds::{Contest, Floor, GB, KafkaWork, Work};
-use super::{Bench, fresh};
+use super::{Bench, made_for};
 
 fn by_klog(dir: PathBuf, threads: usize) -> Work<'static> {
     Box::new(move || {
@@ -76,10 +76,9 @@ fn row(bench: &mut Bench, name: &'static str, logs: i32, threads: usize, floors:
         return;
     }
     let dirs = ["klog", "kafka"].map(|who| bench.path(&format!("large-{who}")));
-    for dir in &dirs {
-        if !dir.is_dir() || log_dirs(dir).len() != logs as usize {
-            large(&fresh(dir), logs, bench.size.recovered_bytes);
-        }
+    if !dirs[0].is_dir() || log_dirs(&dirs[0]).len() != logs as usize {
+        let bytes = bench.size.recovered_bytes;
+        made_for([&dirs[0], &dirs[1]], |dir| large(dir, logs, bytes));
     }
     let [klog, kafka] = dirs;
     bench.run(Contest {

@@ -57,6 +57,13 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
+    /// Whether anything is asked of it.
+    pub(crate) fn has_floor(&self) -> bool {
+        let of_kafka = self.kafka.as_ref().and_then(|(_, floor)| *floor);
+        let of_other = self.other.as_ref().and_then(|(_, _, floor)| *floor);
+        of_kafka.or(of_other).is_some()
+    }
+
     /// Runs the rounds, and one before them that does not count; no new one after that time.
     pub(crate) fn run(
         mut self,

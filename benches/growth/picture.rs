@@ -5,11 +5,11 @@ use std::fmt::Write;
 use super::curve::Chart;
 
 const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 420.0;
+const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 44.0;
-const BOTTOM: f64 = 116.0;
+const BOTTOM: f64 = 156.0;
 /// Told apart also by those who see few colours, and by marks.
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#aa4499"];
 
@@ -216,11 +216,9 @@ fn guide(out: &mut String, chart: &Chart, x: &Axis, y: &Axis) {
     writeln!(out, r#"<text x="{}" y="{at}">linear</text>"#, from + 32.0).unwrap();
 }
 
-/// Two in a row below the picture.
+/// One below the other, and all below the picture.
 fn legend(out: &mut String, n: usize, name: &str, exponent: f64) {
-    let across = (n % 2) as f64;
-    let down = (n / 2) as f64;
-    let (from, at) = (LEFT + across * 310.0, HEIGHT - 54.0 + down * 20.0);
+    let (from, at) = (LEFT, HEIGHT - 94.0 + n as f64 * 20.0);
     mark(out, n, from + 12.0, at - 4.0);
     writeln!(
         out,
