@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
 use super::staging::{self, Changes, Outcome};
 use super::validation::{self, Origin};
-use super::{Log, Writer};
+use super::{Log, Names, Writer};
 use crate::config::{LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{self, Batch, BatchHeader};
@@ -425,7 +425,7 @@ impl Log {
             }
         };
         let rolled = self.maybe_roll(writer, &stamped, config)?;
-        if rolled == Rolled::FlushFirst || writer.unsynced_names {
+        if rolled == Rolled::FlushFirst || writer.names == Names::OfNewSegment {
             return Ok(None);
         }
         let first_offset = stamped.known_first_offset().unwrap_or(Offset::NONE);
@@ -580,7 +580,11 @@ fn note_epochs(writer: &mut Writer, headers: &[BatchHeader]) -> Result<()> {
         is_changed |= change.is_change();
     }
     if is_changed {
-        writer.epochs.store_as(next)?;
+        match writer.names {
+            // Every power cut leaves a log that is recovered from its beginning, with its epochs.
+            Names::OfNewLog(_) => writer.epochs.store_unnamed(next)?,
+            _ => writer.epochs.store_as(next)?,
+        }
     }
     Ok(())
 }
