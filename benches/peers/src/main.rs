@@ -132,6 +132,10 @@ impl Turns {
         if !reads {
             fresh(&self.dir);
         }
+        if row.work == Work::Synced {
+            // Else the syncs of one also wait for what another left, and for what was removed.
+            let _ = Command::new("sync").status();
+        }
         let job = Job {
             work: row.work,
             dir: &self.dir,
