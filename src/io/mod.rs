@@ -95,6 +95,8 @@ pub struct Stat {
     pub kind: EntryKind,
     /// Length in bytes.
     pub len: u64,
+    /// Bytes that it takes on the disk: fewer than its length if it has holes.
+    pub allocated: u64,
     /// Time of the last modification of the content.
     pub modified: TimestampMs,
     /// Which file or directory it is.

@@ -396,6 +396,13 @@ impl Cursor {
             facts: *self.decoder.facts(),
             batch_start,
         });
+        let (given, wanted_from) = (&mut self.given, self.wanted_from);
+        self.decoder.give_plain(&batch, |parts| {
+            if parts.offset >= wanted_from {
+                given.push(Given { parts, group });
+            }
+            given.len() < max
+        })?;
         loop {
             if self.given.len() >= max || self.decoder.inflated().len() >= INFLATED_BYTES_MAX {
                 self.current = Some(current);

@@ -4,9 +4,11 @@
 //! others have appended again; so it waits for as many as shared the sync before, at most half as long as that took. Alone it
 //! never waits.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::io::{Deadline, Stopwatch};
 
 /// The threads that wait for a flush of a log.
 #[derive(Debug, Default)]
@@ -34,7 +36,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Leader<'a> {
     group: &'a FlushGroup,
-    began: Instant,
+    began: Stopwatch,
     size: usize,
 }
 
@@ -60,18 +62,17 @@ impl FlushGroup {
         drop(state);
         Some(Leader {
             group: self,
-            began: Instant::now(),
+            began: Stopwatch::start(),
             size,
         })
     }
 
     /// Lets those come back that shared the last flush. How many there are then.
     fn gather(&self, state: &mut MutexGuard<'_, State>) -> usize {
-        let until = Instant::now() + state.last_took / 2;
-        while state.waiting + 1 < state.last_size {
-            if self.gathered.wait_until(state, until).timed_out() {
-                break;
-            }
+        let until = Deadline::within(state.last_took / 2);
+        while state.waiting + 1 < state.last_size && !until.has_passed() {
+            let left = until.left().unwrap_or_default();
+            let _ = self.gathered.wait_for(state, left);
         }
         state.waiting + 1
     }
@@ -79,7 +80,7 @@ impl FlushGroup {
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        let took = self.began.elapsed();
+        let took = Duration::from_nanos(self.began.elapsed_ns());
         let mut state = self.group.state.lock();
         state.has_leader = false;
         // Before they wake: those of the last flush are none of the next one.
