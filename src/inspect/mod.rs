@@ -7,6 +7,7 @@ mod batch_text;
 pub mod copy;
 mod dump;
 mod list;
+mod mend;
 pub mod repair;
 pub mod stat;
 mod state_lines;

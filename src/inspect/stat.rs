@@ -125,7 +125,7 @@ fn of_log(manager: &Manager, log: &Arc<Log>, now: TimestampMs) -> Result<LogStat
 fn count(log: &Log, stat: &mut LogStat) -> Result<()> {
     let mut keys = KeyCounter::new();
     let mut decoder = RecordDecoder::new();
-    decoder.set_max_body_bytes(BATCH_BYTES_MAX as usize);
+    decoder.bound_memory(BATCH_BYTES_MAX as usize);
     for segment in log.segment_list() {
         let mut scan = BatchScan::new(Arc::clone(segment.file()), 0..segment.size_bytes());
         loop {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::format::epoch_checkpoint;
-use crate::io::{FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file};
+use crate::io::{
+    FileSystem, OpenMode, SMALL_FILE_BYTES_MAX, read_parsed, remove_file_if_exists, replace_file,
+};
 use crate::state::epochs::EpochCache;
 
 /// The epoch cache and where it is stored.
@@ -39,11 +41,17 @@ impl EpochFile {
             cache: EpochCache::default(),
             stored: Some(EpochCache::default()),
         };
-        let Some(content) = read_file(&**fs, &opened.path)? else {
+        let read = read_parsed(
+            &**fs,
+            &opened.path,
+            SMALL_FILE_BYTES_MAX,
+            epoch_checkpoint::parse,
+        )?;
+        let Some(parsed) = read else {
             opened.fs.open(&opened.path, OpenMode::Create)?;
             return Ok((opened, EpochFileState::Readable));
         };
-        match epoch_checkpoint::parse(&content) {
+        match parsed {
             Ok(lines) => {
                 opened.cache = EpochCache::from_lines(&lines);
                 let as_stored = opened.cache.entries() == lines.as_slice();

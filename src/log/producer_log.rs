@@ -15,7 +15,7 @@ use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
-use crate::io::{EntryKind, File, FileSystem, OpenMode, read_file, remove_file_if_exists};
+use crate::io::{EntryKind, File, FileSystem, OpenMode, read_parsed, remove_file_if_exists};
 use crate::segment::{BatchScan, Segment};
 use crate::state::producers::{Oddity, Producers, StagedProducer};
 use crate::state::transactions::CompletedTxn;
@@ -278,8 +278,13 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
-            let content = read_file(&*self.fs, &self.path(newest))?.unwrap_or_default();
-            match snapshot::parse(&content) {
+            let read = read_parsed(
+                &*self.fs,
+                &self.path(newest),
+                snapshot::BYTES_MAX,
+                snapshot::parse,
+            )?;
+            match read.unwrap_or_else(|| snapshot::parse(&[])) {
                 Ok(entries) => {
                     if shutdown == Shutdown::Unclean {
                         // A roll leaves its sync to the next flush, which may not have come.

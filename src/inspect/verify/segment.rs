@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::index::{OffsetCheck, TimeCheck, Zeros};
 use super::txns::{Transactions, TxnCheck};
-use super::{EPOCHS, GAP, LOST_TAIL, MISSING, ODD_OFFSETS, REBUILT, Report, UNSEEN, index, txns};
-use crate::error::Result;
+use super::{
+    EPOCHS, GAP, LOST_TAIL, MAGIC, MISSING, ODD_OFFSETS, REBUILT, Report, UNSEEN, index, txns,
+};
+use crate::error::{ErrorKind, Result};
 use crate::format::control::{self, ABORT, COMMIT};
 use crate::format::decoder::RecordDecoder;
 use crate::format::names::SegmentFileKind;
@@ -55,7 +57,7 @@ impl Walk {
         cleaned_upto: Offset,
     ) -> Self {
         let mut decoder = RecordDecoder::new();
-        decoder.set_max_body_bytes(BODY_BYTES_MAX);
+        decoder.bound_memory(BODY_BYTES_MAX);
         Self {
             expected: first,
             txns: Transactions::new(first == Offset::ZERO),
@@ -212,11 +214,12 @@ impl Checks {
         let (at, header) = (scanned.position, &scanned.header);
         self.offsets.batch(at, header, report)?;
         self.times.batch(header, report)?;
+        let sum = scan.ensure_valid(scanned);
         if header.magic > 2 || header.magic < 0 {
             let what = format!("magic {}, known are 0 to 2", header.magic);
-            report.damage(path, Some(at), what, LOST_TAIL);
+            let words = if sum.is_ok() { MAGIC } else { LOST_TAIL };
+            report.damage(path, Some(at), what, words);
         }
-        let sum = scan.ensure_valid(scanned);
         let is_valid = match sum {
             Ok(()) => true,
             Err(e) if e.is_corrupt_data() => {
@@ -318,8 +321,12 @@ impl Checks {
             Ok(())
         })();
         report.verdict.looked.records += count;
-        if let Err(e) = decoded {
-            report.damage(path, Some(at), e.to_string(), LOST_TAIL);
+        match decoded {
+            Err(e) if e.kind() == ErrorKind::TooLarge => {
+                report.note(path, Some(at), e.to_string(), UNSEEN);
+            }
+            Err(e) => report.damage(path, Some(at), e.to_string(), LOST_TAIL),
+            Ok(()) => {}
         }
         match marker {
             Some(commit) => self.txns.marker(header, !commit, &mut walk.txns, report),
