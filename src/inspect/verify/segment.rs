@@ -34,7 +34,7 @@ pub(super) struct Walk {
     pub(super) cleaned_upto: Offset,
     /// Where the log starts for readers: epochs below are forgotten.
     pub(super) log_start: Offset,
-    /// Whether a batch has a leader epoch.
+    /// Whether a batch that readers get has a leader epoch.
     pub(super) has_epochs: bool,
     /// Whether a batch is of an old format: then epochs before it were forgotten.
     pub(super) has_old: bool,
@@ -259,7 +259,9 @@ impl Checks {
         }
         walk.has_old |= !header.is_v2();
         walk.has_producers |= header.is_v2() && header.has_producer_id();
-        walk.has_epochs |= header.is_v2() && header.leader_epoch.0 >= 0;
+        walk.has_epochs |= header.is_v2()
+            && header.leader_epoch.0 >= 0
+            && header.last_offset >= walk.log_start;
         if let Some(epochs) = walk.epochs.as_ref().filter(|_| header.is_v2()) {
             let epoch = header.leader_epoch;
             let from = header.base_offset.max(walk.log_start);
