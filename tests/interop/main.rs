@@ -27,6 +27,7 @@ mod appends;
 mod broker;
 mod clean_close;
 mod cleaner;
+mod copied;
 mod damaged;
 mod differential;
 mod dump_log;

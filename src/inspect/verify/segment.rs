@@ -259,9 +259,8 @@ impl Checks {
         }
         walk.has_old |= !header.is_v2();
         walk.has_producers |= header.is_v2() && header.has_producer_id();
-        walk.has_epochs |= header.is_v2()
-            && header.leader_epoch.0 >= 0
-            && header.last_offset >= walk.log_start;
+        walk.has_epochs |=
+            header.is_v2() && header.leader_epoch.0 >= 0 && header.last_offset >= walk.log_start;
         if let Some(epochs) = walk.epochs.as_ref().filter(|_| header.is_v2()) {
             let epoch = header.leader_epoch;
             let from = header.base_offset.max(walk.log_start);
