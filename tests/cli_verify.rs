@@ -360,6 +360,27 @@ fn a_repair_sets_right_what_the_rest_of_a_log_tells() {
 }
 
 #[test]
+fn a_repair_gives_a_batch_between_others_its_offsets_back() {
+    let home = Home::new().set("internal.segment.bytes", 1000);
+    let manager = home.open();
+    fill(&t0(&manager), 40);
+    manager.close().unwrap();
+    let expected = klog(["cat", home.dir.to_str().unwrap(), "t-0"]).stdout;
+    assert!(expected.lines().count() >= 40 && home.sizes(".log").len() > 2);
+    let name = format!("{}.log", home.sizes(".log")[1].0);
+    // 72 bytes a batch: the first of a segment, and one in the middle of it.
+    for (batch, byte) in [(0, 0), (3, 7), (5, 2)] {
+        let damaged = home.copied();
+        damaged.flip(&name, batch * 72 + byte);
+        assert_eq!(verify(&damaged.dir).0.code, 1);
+        let done = repair(&damaged.dir, &damaged.dir.with_extension("kept"));
+        assert_eq!(done.code, 0, "{batch} {byte}: {}", done.stdout);
+        let now = klog(["cat", damaged.dir.to_str().unwrap(), "t-0"]).stdout;
+        assert_eq!(now, expected, "{batch} {byte}");
+    }
+}
+
+#[test]
 fn a_repair_refuses_places_where_its_quarantine_would_do_harm() {
     let home = Home::new();
     let manager = home.open();

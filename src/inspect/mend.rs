@@ -30,6 +30,7 @@ pub(super) fn mend(fs: &dyn FileSystem, dir: &Path, verdict: &Verdict) -> Result
         for base in bases(fs, &log)? {
             mend_magic(fs, &path_of(&log, base, SegmentFileKind::Log))?;
         }
+        mend_offsets(fs, &log)?;
         remove_superseded(fs, &log)?;
         mend_epochs(fs, &log)?;
     }
@@ -147,6 +148,41 @@ fn replaces(fs: &dyn FileSystem, new: &Path, old: &Path, base: Offset) -> Result
     }
     let is_covered = end_of_old.is_none_or(|old| Some(old.header.last_offset) <= end_of_new);
     Ok(met && is_covered)
+}
+
+/// A batch and where it is.
+struct Found {
+    path: PathBuf,
+    scanned: Scanned,
+}
+
+/// One batch whose offsets are not between those of its neighbours, which leave room for exactly as many, gets those.
+fn mend_offsets(fs: &dyn FileSystem, log: &Path) -> Result<()> {
+    let mut end_before: Option<Offset> = None;
+    let mut current: Option<Found> = None;
+    for base in bases(fs, log)? {
+        let path = path_of(log, base, SegmentFileKind::Log);
+        let mut scan = scan(fs, &path)?;
+        while let Some(scanned) = next_good(&mut scan)? {
+            let next = scanned.header.base_offset;
+            if let Some(Found { path, scanned: odd }) = &current {
+                let header = &odd.header;
+                let expected = end_before.map_or(Offset(-1), Offset::saturating_next);
+                let count = i64::from(header.last_offset_delta()) + 1;
+                let is_odd = header.base_offset < expected || header.last_offset >= next;
+                let fits = end_before.is_some() && next.0.checked_sub(expected.0) == Some(count);
+                if header.is_v2() && is_odd && fits {
+                    write(fs, path, odd.position, &expected.0.to_be_bytes())?;
+                    end_before = Some(Offset(next.0 - 1));
+                } else {
+                    end_before = Some(header.last_offset);
+                }
+            }
+            let path = path.clone();
+            current = Some(Found { path, scanned });
+        }
+    }
+    Ok(())
 }
 
 /// A batch whose leader epoch is above those behind it, or below those before.
