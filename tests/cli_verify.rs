@@ -368,10 +368,12 @@ fn a_repair_gives_a_batch_between_others_its_offsets_back() {
     let expected = klog(["cat", home.dir.to_str().unwrap(), "t-0"]).stdout;
     assert!(expected.lines().count() >= 40 && home.sizes(".log").len() > 2);
     let name = format!("{}.log", home.sizes(".log")[1].0);
-    // 72 bytes a batch: the first of a segment, and one in the middle of it.
+    // The first batch of a segment, and others inside of it.
+    let batch_bytes = 74;
+    assert_eq!(home.sizes(".log")[1].1 % batch_bytes as u64, 0);
     for (batch, byte) in [(0, 0), (3, 7), (5, 2)] {
         let damaged = home.copied();
-        damaged.flip(&name, batch * 72 + byte);
+        damaged.flip(&name, batch * batch_bytes + byte);
         assert_eq!(verify(&damaged.dir).0.code, 1);
         let done = repair(&damaged.dir, &damaged.dir.with_extension("kept"));
         assert_eq!(done.code, 0, "{batch} {byte}: {}", done.stdout);

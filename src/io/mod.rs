@@ -172,6 +172,11 @@ pub trait FileSystem: Send + Sync + Debug {
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
     /// Renames a file or directory, replacing a file of the new name, atomically.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Gives two directories each other's name, atomically. `false` if that cannot be done here; nothing has changed then.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
+        let _ = (one, other);
+        Ok(false)
+    }
     /// Removes a file.
     fn remove_file(&self, path: &Path) -> Result<()>;
     /// Removes an empty directory.

@@ -41,4 +41,5 @@ int fsync(int fd) { step(); return NEXT(fsync)(fd); }
 int fdatasync(int fd) { step(); return NEXT(fdatasync)(fd); }
 int rename(const char *from, const char *to) { step(); return NEXT(rename)(from, to); }
 int unlink(const char *path) { step(); return NEXT(unlink)(path); }
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags) { step(); return NEXT(renameat2)(from_dir, from, to_dir, to, flags); }
 int mkdir(const char *path, mode_t mode) { step(); return NEXT(mkdir)(path, mode); }
