@@ -20,33 +20,11 @@ use klog::manager::CreateOptions;
 
 use support::command::{binary, klog};
 use support::engine::{Home, NOW, append, rec, t0};
-use support::tree;
+use support::{shim, tree};
 
 /// At how many moments of each command it is ended; the signals take turns.
 const MOMENTS: u64 = 14;
 const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGKILL];
-
-/// The library that ends the process.
-fn shim(root: &Path) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/die_at.c");
-    let library = root.join("die_at.so");
-    let mut cc = Command::new("cc");
-    cc.args([
-        "-std=gnu11",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-shared",
-        "-fPIC",
-        "-O1",
-    ])
-    .arg(source)
-    .arg("-o")
-    .arg(&library)
-    .arg("-ldl");
-    assert!(cc.status().unwrap().success());
-    library
-}
 
 /// Where a case works: `logs` and what else it makes.
 struct Place(tempfile::TempDir);
@@ -338,7 +316,7 @@ fn ensure_all_is_kept(place: &Place, whole: &Place, what: &str) {
 #[test]
 fn a_command_that_is_ended_by_a_signal_leaves_what_the_next_run_completes() {
     let root = tree::scratch();
-    let shim = shim(root.path());
+    let shim = shim::build(root.path());
     for case in &CASES {
         let calls = ensure_recovers(case, &shim);
         assert!(calls > 3, "{} made {calls} calls", case.name);
@@ -349,7 +327,7 @@ fn a_command_that_is_ended_by_a_signal_leaves_what_the_next_run_completes() {
 #[test]
 fn a_shell_sees_130_after_an_interrupt() {
     let root = tree::scratch();
-    let shim = shim(root.path());
+    let shim = shim::build(root.path());
     let place = place();
     crashed(&place);
     let line = format!("{} recover {}; echo $?", binary(), place.path("logs"));

@@ -114,7 +114,9 @@ fn write_header(
             header.record_count.to_string(),
         )
     } else if let Some((batch, count)) = messages {
-        let base = legacy::base_offset(batch, &mut Decompressor::new());
+        let mut decompressor = Decompressor::new();
+        decompressor.bound_memory(HELD_BYTES_MAX as usize);
+        let base = legacy::base_offset(batch, &mut decompressor);
         (
             base.map_or_else(|_| unknown(), |offset| offset.to_string()),
             count.to_string(),

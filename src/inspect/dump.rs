@@ -203,8 +203,11 @@ fn write_log(
     for entry in log.epochs() {
         let _ = writeln!(text, "epoch {} {}", entry.epoch, entry.start_offset);
     }
-    text.push_str(&producer_lines(log));
-    text.push_str(&aborted_lines(log)?);
+    // There may be hundreds of thousands of them: no copy is made of their text.
+    for mut lines in [producer_lines(log), aborted_lines(log)?] {
+        print(text, out)?;
+        print(&mut lines, out)?;
+    }
     text.push_str(&stable_line(log));
     Ok(())
 }

@@ -372,8 +372,7 @@ impl ProducerLog {
         let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.has_producer_id() {
-                let is_control = scanned.header.attributes.is_control();
-                let control = if is_control {
+                let control = if control::is_marker(&scanned.header) {
                     Some(scan.bytes_of(&scanned)?)
                 } else {
                     None
@@ -445,6 +444,16 @@ impl Replay {
         control: Option<&Batch<'_>>,
         notes: &mut LoadNotes,
     ) -> Option<CompletedTxn> {
+        if header.attributes.is_control() && !control::is_marker(header) {
+            notes.note(
+                FindingKind::Ignored,
+                format!(
+                    "the control batch at offset {} ends no transaction: it has {} bytes",
+                    header.base_offset, header.size_bytes
+                ),
+            );
+            return None;
+        }
         let Some(batch) = control else {
             if let Some(Oddity::NotTransactional) =
                 self.of(producers, header.producer_id).replay_data(header)

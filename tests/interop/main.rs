@@ -31,6 +31,7 @@ mod copied;
 mod damaged;
 mod differential;
 mod dump_log;
+mod dump_speed;
 mod dump_tool;
 mod followed;
 mod framings;

@@ -27,4 +27,5 @@ pub(crate) mod producing;
 pub(crate) mod random;
 pub(crate) mod raw;
 pub(crate) mod referee;
+pub(crate) mod shim;
 pub(crate) mod tree;

@@ -8,8 +8,10 @@ use super::{
     EPOCHS, GAP, LOST_TAIL, MAGIC, MISSING, ODD_OFFSETS, REBUILT, Report, UNSEEN, index, txns,
 };
 use crate::error::{ErrorKind, Result};
+use crate::format::codec::Decompressor;
 use crate::format::control::{self, ABORT, COMMIT};
 use crate::format::decoder::RecordDecoder;
+use crate::format::legacy;
 use crate::format::names::SegmentFileKind;
 use crate::io::{FileSystem, OpenMode, exists};
 use crate::segment::{BatchScan, Scanned, path_of};
@@ -230,9 +232,14 @@ impl Checks {
         };
         let is_small = header.size_bytes <= BATCH_BYTES_MAX;
         // What cannot be decoded is told below.
-        let first = match scan.base_offset_of(scanned) {
-            Ok(first) if is_small || header.is_v2() => Some(first),
-            _ => None,
+        let first = if header.is_v2() {
+            Some(header.base_offset)
+        } else if is_small {
+            let mut decompressor = Decompressor::new();
+            decompressor.bound_memory(BODY_BYTES_MAX);
+            legacy::base_offset(&scan.bytes_of(scanned)?, &mut decompressor).ok()
+        } else {
+            None
         };
         let behind = header.last_offset.saturating_next();
         if let Some(first) = first {

@@ -1,6 +1,6 @@
 /* Loaded into the klog command: at the nth call that changes the file system, before it is made, the process sends itself a
- * signal. KLOG_DIE_AT is n, KLOG_DIE_BY the signal; the number of such calls goes into the file KLOG_CALLS when the process
- * ends by itself. */
+ * signal. KLOG_DIE_AT is n, KLOG_DIE_BY the signal. When the process ends by itself the number of such calls goes into the file
+ * KLOG_CALLS, and the peak of its resident memory in KiB into the file KLOG_PEAK. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -29,6 +29,24 @@ __attribute__((destructor)) static void tell(void) {
     FILE *file = path ? fopen(path, "w") : NULL;
     if (file) {
         fprintf(file, "%ld", atomic_load(&calls));
+        fclose(file);
+    }
+    path = getenv("KLOG_PEAK");
+    file = path ? fopen(path, "w") : NULL;
+    FILE *status = fopen("/proc/self/status", "r");
+    if (file && status) {
+        char line[200];
+        long kib;
+        while (fgets(line, sizeof line, status)) {
+            if (sscanf(line, "VmHWM: %ld", &kib) == 1) {
+                fprintf(file, "%ld", kib);
+            }
+        }
+    }
+    if (status) {
+        fclose(status);
+    }
+    if (file) {
         fclose(file);
     }
 }
