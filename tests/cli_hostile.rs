@@ -442,8 +442,8 @@ fn state_of_hundreds_of_thousands_takes_little_memory() {
     run_all(&home, "aborted transactions of a closed directory");
 
     let home = small();
-    let mut body = 200_000_i32.to_be_bytes().to_vec();
-    for id in 0..200_000_i64 {
+    let mut body = 100_000_i32.to_be_bytes().to_vec();
+    for id in 0..100_000_i64 {
         body.extend_from_slice(&id.to_be_bytes());
         body.extend_from_slice(&[0; 30]);
         body.extend_from_slice(&(-1_i64).to_be_bytes());
