@@ -7,6 +7,7 @@
     clippy::disallowed_methods,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
+    clippy::format_collect,
     reason = "a failure fails the test"
 )]
 

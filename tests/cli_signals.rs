@@ -300,9 +300,11 @@ fn ensure_recovers(case: &Case, shim: &Path) -> u64 {
 fn ensure_all_is_kept(place: &Place, whole: &Place, what: &str) {
     let kept = |place: &Place, run: u32| {
         let path = PathBuf::from(place.path(&format!("kept-{run}")));
-        path.exists()
-            .then(|| tree::content(&path))
-            .unwrap_or_default()
+        if path.exists() {
+            tree::content(&path)
+        } else {
+            tree::Content::default()
+        }
     };
     let (first, second) = (kept(place, 1), kept(place, 2));
     for (path, bytes) in kept(whole, 0) {

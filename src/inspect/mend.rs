@@ -186,7 +186,7 @@ fn mend_offsets(fs: &dyn FileSystem, log: &Path) -> Result<()> {
 }
 
 /// A batch whose leader epoch is above those behind it, or below those before.
-struct Epoch {
+struct Odd {
     path: PathBuf,
     position: u64,
     epoch: LeaderEpoch,
@@ -195,7 +195,7 @@ struct Epoch {
 /// Leader epochs never fall. One batch between others that says otherwise gets theirs.
 fn mend_epochs(fs: &dyn FileSystem, log: &Path) -> Result<()> {
     let mut before: Option<LeaderEpoch> = None;
-    let mut current: Option<Epoch> = None;
+    let mut current: Option<Odd> = None;
     for base in bases(fs, log)? {
         let path = path_of(log, base, SegmentFileKind::Log);
         let mut scan = scan(fs, &path)?;
@@ -215,7 +215,7 @@ fn mend_epochs(fs: &dyn FileSystem, log: &Path) -> Result<()> {
                 }
                 before = Some(odd.epoch);
             }
-            current = Some(Epoch {
+            current = Some(Odd {
                 path: path.clone(),
                 position: scanned.position,
                 epoch: next,
