@@ -28,7 +28,7 @@ quickstart: ## Build the library, and run the C example on a directory that a Ka
 	$(SHOW)/quickstart $(SHOW)/data/kafka-4.4.0-broker
 
 # The command first: what it leaves as the library was not optimised as a whole.
-install: ## Build and install libraries, headers, pkg-config and CMake files, command and man page: PREFIX=, DESTDIR=.
+install: ## Build and install libraries, headers, pkg-config and CMake files, command and its manual: PREFIX=, DESTDIR=.
 	packaging/build --command
 	packaging/build
 	ARCHIVE=$(TARGET)/release/libklog.a COMMAND=$(TARGET)/release/klog VERSION=$(VERSION) \

@@ -83,6 +83,7 @@ fn open_log(dir: &Path) -> Arc<Log> {
         high_watermark: klog::log::HighWatermark::FollowsEnd,
         progress: None,
         spare_threads: Arc::default(),
+        new_name: None,
     };
     Arc::new(Log::open(place, &options).unwrap().0)
 }

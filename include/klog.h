@@ -1589,7 +1589,7 @@ typedef struct {
      */
     uint32_t isolation;
     /**
-     * At most so many bytes; 0 is what the buffer holds, and for a cursor how much it reads at a time (256 KiB).
+     * At most so many bytes; 0 is what the buffer holds, and for a cursor how much it reads at a time (16 KiB first, then more and more up to 256 KiB).
      */
     uint64_t max_bytes;
     /**

@@ -570,7 +570,11 @@ fn the_script_is_interrupted_at_every_moment() {
                     .iter()
                     .zip(&after)
                     .map(|((n, a, x), (_, b, y))| {
-                        let all: Vec<Option<Content>> = a.iter().chain(b).cloned().collect();
+                        let mut all: Vec<Option<Content>> = a.iter().chain(b).cloned().collect();
+                        // A log that nothing was flushed of goes as a whole.
+                        if !is_kill && durable(*x, *y) == 0 {
+                            all.push(None);
+                        }
                         let shortest = all.iter().flatten().map(|c| c.end).min().unwrap_or(0);
                         let floor = match call {
                             // Half of it is any beginning of what was there.

@@ -115,6 +115,7 @@ pub(crate) fn open_log(dir: &Path, config: LogConfig, shutdown: Shutdown) -> Arc
         high_watermark: HighWatermark::FollowsEnd,
         progress: None,
         spare_threads: Arc::default(),
+        new_name: None,
     };
     Arc::new(Log::open(place, &options).unwrap().0)
 }

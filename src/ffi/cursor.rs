@@ -109,11 +109,13 @@ pub extern "C" fn klog_cursor_next(
             take(open, ending, out, max)?;
             let given = open.cursor.given_last();
             open.headers.clear();
-            open.headers.extend(
-                given
-                    .iter()
-                    .flat_map(|record| record.headers.map(lend_header)),
-            );
+            if given.header_count() > 0 {
+                open.headers.extend(
+                    given
+                        .iter()
+                        .flat_map(|record| record.headers.map(lend_header)),
+                );
+            }
             let mut headers = open.headers.as_slice();
             for (place, record) in places.iter_mut().zip(given.iter()) {
                 let (own, rest) = headers

@@ -274,24 +274,49 @@ impl RecordDecoder {
         &self.facts
     }
 
+    /// Gives the records that are left of a batch of magic 2 that is not compressed, until `take` wants no more. `false` if
+    /// the batch is not like that. Fewer steps a record than [`Self::next_parts`], to the same end.
+    #[inline(always)]
+    pub(crate) fn give_plain(
+        &mut self,
+        batch: &Batch<'_>,
+        mut take: impl FnMut(RecordParts) -> bool,
+    ) -> Result<bool> {
+        let Left::Records(mut left) = self.left else {
+            return Ok(false);
+        };
+        if self.inflating {
+            return Ok(false);
+        }
+        let places = Places::of(batch.header());
+        let mut at = self.at;
+        // Whatever ends it early is no reason to go on.
+        self.left = Left::Nothing;
+        loop {
+            let body = plain_body(batch, &mut at)?;
+            left -= 1;
+            if left == 0 {
+                self.at = at;
+                self.ensure_exhausted(batch)?;
+            }
+            let goes_on = take(places.parts(body));
+            if left == 0 {
+                return Ok(true);
+            }
+            if !goes_on {
+                self.at = at;
+                self.left = Left::Records(left);
+                return Ok(true);
+            }
+        }
+    }
+
     #[inline(always)]
     fn next_record(&mut self, batch: &Batch<'_>, left: i32) -> Result<Option<RecordParts>> {
         let body = if self.inflating {
             self.inflated_body(batch)?
         } else {
-            self.plain_body(batch)?
-        };
-        let header = batch.header();
-        let offset = header.base_offset + i64::from(body.offset_delta);
-        let timestamp = if header.attributes.is_log_append_time() {
-            header.max_timestamp
-        } else {
-            TimestampMs(header.base_timestamp.0.wrapping_add(body.timestamp_delta))
-        };
-        let sequence = if header.base_sequence < 0 {
-            -1
-        } else {
-            increment_sequence(header.base_sequence, body.offset_delta)
+            plain_body(batch, &mut self.at)?
         };
         if left > 1 {
             self.left = Left::Records(left - 1);
@@ -299,28 +324,7 @@ impl RecordDecoder {
             self.left = Left::Nothing;
             self.ensure_exhausted(batch)?;
         }
-        Ok(Some(body.at(offset, timestamp, sequence)))
-    }
-
-    #[inline(always)]
-    fn plain_body(&mut self, batch: &Batch<'_>) -> Result<Body> {
-        let rest = batch.bytes().get(self.at..).unwrap_or_default();
-        if rest.is_empty() {
-            return Err(premature(batch.header()));
-        }
-        let (len, n) = read_varint(rest)?;
-        let start = self.at + n;
-        let body = usize::try_from(len)
-            .ok()
-            .and_then(|len| batch.bytes().get(start..start.checked_add(len)?));
-        let body = body.ok_or_else(|| {
-            invalid(
-                batch.header(),
-                format_args!("has a record of {len} bytes, {} are left", rest.len() - n),
-            )
-        })?;
-        self.at = start + body.len();
-        parse_body(body, start)
+        Ok(Some(Places::of(batch.header()).parts(body)))
     }
 
     #[inline(never)]
@@ -462,6 +466,71 @@ impl RecordDecoder {
         };
         Ok(Some(message.at(Offset(inner.offset) + shift, timestamp)))
     }
+}
+
+/// Where the records of a batch lie, in offsets, time and sequence.
+#[derive(Clone, Copy)]
+struct Places {
+    base_offset: Offset,
+    base_timestamp: i64,
+    /// The time of all, if it is that of the append.
+    append_time: Option<TimestampMs>,
+    base_sequence: i32,
+}
+
+impl Places {
+    #[inline(always)]
+    fn of(header: &BatchHeader) -> Self {
+        let is_append_time = header.attributes.is_log_append_time();
+        Self {
+            base_offset: header.base_offset,
+            base_timestamp: header.base_timestamp.0,
+            append_time: is_append_time.then_some(header.max_timestamp),
+            base_sequence: header.base_sequence,
+        }
+    }
+
+    #[inline(always)]
+    fn parts(&self, body: Body) -> RecordParts {
+        let own_time = TimestampMs(self.base_timestamp.wrapping_add(body.timestamp_delta));
+        let sequence = if self.base_sequence < 0 {
+            -1
+        } else {
+            increment_sequence(self.base_sequence, body.offset_delta)
+        };
+        body.at(
+            self.base_offset + i64::from(body.offset_delta),
+            self.append_time.unwrap_or(own_time),
+            sequence,
+        )
+    }
+}
+
+/// The body of the record at `at` of a batch that is not compressed; `at` is behind it then.
+#[inline(always)]
+fn plain_body(batch: &Batch<'_>, at: &mut usize) -> Result<Body> {
+    let rest = batch.bytes().get(*at..).unwrap_or_default();
+    if rest.is_empty() {
+        return Err(premature(batch.header()));
+    }
+    let (len, n) = read_varint(rest)?;
+    let start = *at + n;
+    let body = usize::try_from(len)
+        .ok()
+        .and_then(|len| rest.get(n..)?.get(..len));
+    let Some(body) = body else {
+        return Err(overrun(batch.header(), len, rest.len() - n));
+    };
+    *at = start + body.len();
+    parse_body(body, start)
+}
+
+#[cold]
+fn overrun(header: &BatchHeader, len: i32, left: usize) -> Error {
+    invalid(
+        header,
+        format_args!("has a record of {len} bytes, {left} are left"),
+    )
 }
 
 #[cold]

@@ -4,7 +4,7 @@
 
 use super::batch::TimestampType;
 use super::skim::Brief;
-use super::varint::{read_varint, read_varlong};
+use super::varint::{read_varint, read_varlong, zigzag_decode32};
 use crate::error::{Error, Result};
 use crate::types::{LeaderEpoch, Offset, TimestampMs};
 
@@ -106,7 +106,8 @@ impl Span {
     /// The bytes in `buffer`; `None` is null.
     #[must_use]
     pub fn of(self, buffer: &[u8]) -> Option<&[u8]> {
-        if self == Self::NULL {
+        // No place is beyond it.
+        if self.start == u32::MAX {
             return None;
         }
         let start = self.start as usize;
@@ -145,6 +146,13 @@ pub struct BatchFacts {
 }
 
 impl RecordParts {
+    /// How many headers it has.
+    #[must_use]
+    #[inline]
+    pub fn header_count(&self) -> u32 {
+        self.header_count
+    }
+
     /// The record with its bytes in `buffer`, the one it was decoded from.
     #[must_use]
     #[inline]
@@ -186,7 +194,7 @@ impl RecordParts {
 }
 
 /// The fields of a record's body, relative to its batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Body {
     pub(super) timestamp_delta: i64,
     pub(super) offset_delta: i32,
@@ -213,6 +221,77 @@ impl Body {
 /// Reads the body of a record, which is `body` and nothing more; `start` is the place of `body` in its buffer.
 #[inline(always)]
 pub(super) fn parse_body(body: &[u8], start: usize) -> Result<Body> {
+    match parse_usual(body, start) {
+        Some(body) => Ok(body),
+        None => parse_any(body, start),
+    }
+}
+
+/// A body as most are: no number of it has more than two bytes, and there are no headers. `None` if it is not like that, be it
+/// that it is wrong.
+#[inline(always)]
+fn parse_usual(body: &[u8], start: usize) -> Option<Body> {
+    let last = body.len().checked_sub(1)?;
+    // No place in it is beyond what a span can say.
+    u32::try_from(start + body.len()).ok()?;
+    let start = u32::try_from(start).ok()?;
+    // The attributes of a record are unused.
+    let mut at = 1;
+    let timestamp_delta = take_short(body, &mut at)?;
+    let offset_delta = take_short(body, &mut at)?;
+    let key = take_short_span(body, &mut at, start)?;
+    let value = take_short_span(body, &mut at, start)?;
+    // That the last byte is the next one says that key and value end before it.
+    if at != last || *body.get(last)? != 0 {
+        return None;
+    }
+    Some(Body {
+        timestamp_delta: i64::from(zigzag_decode32(timestamp_delta)),
+        offset_delta: zigzag_decode32(offset_delta),
+        key,
+        value,
+        headers: Span::default(),
+        header_count: 0,
+    })
+}
+
+/// A number of one or two bytes, as it is stored.
+#[inline(always)]
+fn take_short(body: &[u8], at: &mut usize) -> Option<u32> {
+    let a = *body.get(*at)?;
+    if a < 0x80 {
+        *at += 1;
+        return Some(u32::from(a));
+    }
+    let b = *body.get(*at + 1)?;
+    *at += 2;
+    (b < 0x80).then(|| u32::from(a & 0x7f) | u32::from(b) << 7)
+}
+
+/// The place of a key or value with a short length, which may lie beyond the end of the body.
+#[inline(always)]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "the caller saw to it that every place in the body fits"
+)]
+fn take_short_span(body: &[u8], at: &mut usize, start: u32) -> Option<Span> {
+    const NULL_LEN: u32 = 1;
+    match take_short(body, at)? {
+        NULL_LEN => Some(Span::NULL),
+        len if len & 1 == 0 => {
+            let place = start.wrapping_add(*at as u32);
+            *at += len as usize / 2;
+            Some(Span {
+                start: place,
+                len: len / 2,
+            })
+        }
+        _ => None,
+    }
+}
+
+#[inline(never)]
+fn parse_any(body: &[u8], start: usize) -> Result<Body> {
     let end = start + body.len();
     // The attributes of a record are unused.
     let mut rest = body.get(1..).unwrap_or_default();
@@ -357,4 +436,64 @@ fn overrun(what: &str, len: usize, left: usize) -> Error {
 #[cold]
 fn too_far() -> Error {
     Error::invalid_record("a record lies more than 4 GiB into its batch")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::varint::{write_varint, write_varlong};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn body(timestamp: i64, offset: i32, sizes: [i32; 2], headers: u8) -> Vec<u8> {
+        let mut bytes = vec![0];
+        write_varlong(&mut bytes, timestamp);
+        write_varint(&mut bytes, offset);
+        for size in sizes {
+            write_varint(&mut bytes, size);
+            bytes.extend((0..size).map(|_| 7));
+        }
+        write_varint(&mut bytes, i32::from(headers));
+        bytes.extend((0..headers).flat_map(|_| [2, b'h', 1]));
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_usual_body_is_read_as_any(
+            timestamp in prop_oneof![-9000i64..9000, any::<i64>()],
+            offset in prop_oneof![0i32..9000, any::<i32>()],
+            sizes in [-1i32..200, -1i32..9000],
+            headers in 0u8..3,
+            flips in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..3),
+            cut in any::<Option<u16>>(),
+            start in 0usize..5000,
+        ) {
+            let mut bytes = body(timestamp, offset, sizes, headers);
+            if flips.is_empty() && cut.is_none() {
+                let is_short = |value: i64| (-8192..8192).contains(&value);
+                let is_usual = headers == 0
+                    && is_short(timestamp)
+                    && is_short(i64::from(offset))
+                    && sizes.iter().all(|&size| is_short(i64::from(size)));
+                prop_assert_eq!(parse_usual(&bytes, start).is_some(), is_usual);
+            }
+            for (at, value) in flips {
+                // Most of what is read stands in front.
+                let at = at % bytes.len().min(if value % 2 == 0 { 8 } else { usize::MAX });
+                bytes[at] = value;
+            }
+            bytes.truncate(cut.map_or(bytes.len(), usize::from));
+            if let Some(usual) = parse_usual(&bytes, start) {
+                prop_assert_eq!(parse_any(&bytes, start).map_err(|e| e.kind()), Ok(usual));
+            }
+        }
+    }
+
+    #[test]
+    fn no_place_is_taken_for_null() {
+        let bytes = body(0, 0, [-1, 0], 0);
+        let far = u32::MAX as usize - bytes.len();
+        assert!(parse_usual(&bytes, far).is_some_and(|b| b.value != Span::NULL));
+        assert_eq!(parse_usual(&bytes, far + 1), None);
+    }
 }

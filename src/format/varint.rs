@@ -75,7 +75,8 @@ fn unfinished(available: usize, max: usize) -> Error {
     })
 }
 
-const fn zigzag_decode32(raw: u32) -> i32 {
+/// The value of a zig-zag form.
+pub(super) const fn zigzag_decode32(raw: u32) -> i32 {
     (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
 }
 

@@ -5,6 +5,7 @@
 
 mod batch_text;
 pub mod copy;
+mod disk_use;
 mod dump;
 mod list;
 mod mend;
@@ -13,6 +14,7 @@ pub mod stat;
 mod state_lines;
 pub mod verify;
 
+pub use disk_use::{FileUse, Taken, disk_use};
 pub use dump::{DumpOptions, dump, log_text};
 pub use list::{LogLine, list_logs};
 pub use state_lines::{aborted_lines, open_lines, producer_lines, stable_line, time_line};
@@ -65,7 +67,8 @@ impl Look {
         dir: &Path,
         config: &Arc<Resolved>,
     ) -> Result<Self> {
-        let fs = Arc::new(OverlayFs::new(Arc::clone(base)));
+        // What a load makes is as old as the clock says: at a stated time, a look at one directory always gives the same.
+        let fs = Arc::new(OverlayFs::with_clock(Arc::clone(base), Arc::clone(clock)));
         let options = ManagerOptions {
             fs: Arc::clone(&fs) as Arc<dyn FileSystem>,
             clock: Arc::clone(clock),

@@ -95,6 +95,8 @@ pub struct Stat {
     pub kind: EntryKind,
     /// Length in bytes.
     pub len: u64,
+    /// Bytes that it takes on the disk: fewer than its length if it has holes.
+    pub allocated: u64,
     /// Time of the last modification of the content.
     pub modified: TimestampMs,
     /// Which file or directory it is.
@@ -151,6 +153,8 @@ pub trait File: Send + Sync + Debug {
     fn ready(&self) -> Result<()> {
         Ok(())
     }
+    /// Gives back what can be taken again by the next use: nobody is known to want the file soon.
+    fn rest(&self) {}
     /// The descriptor, where there is one.
     fn raw_fd(&self) -> Option<std::os::fd::RawFd>;
 }
@@ -275,6 +279,15 @@ pub fn create_dir_all(fs: &dyn FileSystem, path: &Path) -> Result<()> {
 /// Replaces a small file so that a power cut leaves the old or the new content, never a mixture: write `NAME.tmp`,
 /// sync, rename, sync the directory (records.md 10.6).
 pub fn replace_file(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<()> {
+    replace_file_unnamed(fs, path, content)?;
+    match path.parent() {
+        Some(dir) => fs.sync_dir(dir),
+        None => Ok(()),
+    }
+}
+
+/// As [`replace_file`] without the sync of its directory: after a power cut the file is the old or the new one, and whole.
+pub fn replace_file_unnamed(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<()> {
     let mut tmp = path.as_os_str().to_owned();
     tmp.push(".tmp");
     let tmp = PathBuf::from(tmp);
@@ -282,9 +295,5 @@ pub fn replace_file(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<
     file.write_at(content, 0)?;
     file.sync()?;
     drop(file);
-    fs.rename(&tmp, path)?;
-    match path.parent() {
-        Some(dir) => fs.sync_dir(dir),
-        None => Ok(()),
-    }
+    fs.rename(&tmp, path)
 }

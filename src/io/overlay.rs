@@ -46,9 +46,15 @@ impl OverlayFs {
     /// An overlay over `base` without any change yet.
     #[must_use]
     pub fn new(base: Arc<dyn FileSystem>) -> Self {
+        Self::with_clock(base, Arc::new(SystemClock))
+    }
+
+    /// The same, with the clock by which what is changed gets its times.
+    #[must_use]
+    pub fn with_clock(base: Arc<dyn FileSystem>, clock: Arc<dyn Clock>) -> Self {
         Self {
             base,
-            clock: Arc::new(SystemClock),
+            clock,
             names: Mutex::new(BTreeMap::new()),
         }
     }
@@ -203,6 +209,7 @@ impl FileSystem for OverlayFs {
             Some(Node::Dir) => Ok(Stat {
                 kind: EntryKind::Dir,
                 len: 0,
+                allocated: 0,
                 modified: self.clock.now(),
                 identity: own_identity(0),
             }),
@@ -212,6 +219,7 @@ impl FileSystem for OverlayFs {
                 Ok(Stat {
                     kind: EntryKind::File,
                     len: content.len,
+                    allocated: content.len,
                     modified: content.modified,
                     identity,
                 })

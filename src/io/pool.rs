@@ -126,6 +126,19 @@ impl PooledFs {
 }
 
 impl Slot {
+    /// Gives its descriptor back, what was written synced before. Under the pool's lock.
+    fn close(&self) {
+        if let Some(handle) = self.handle.load_full()
+            && self.is_dirty.swap(false, Ordering::SeqCst)
+            && let Err(error) = handle.file.sync()
+        {
+            self.failed_sync.lock().get_or_insert(error);
+        }
+        if let Some(handle) = self.handle.swap(None) {
+            *self.closed_as.lock() = handle.file.identity().ok();
+        }
+    }
+
     /// ENOENT if another file has the name by now: who goes on with it as with the old one would read what never was.
     fn check_same(&self, opened: &dyn File) -> Result<()> {
         let Some(closed_as) = *self.closed_as.lock() else {
@@ -178,6 +191,22 @@ impl Pool {
         }
         slot.handle.store(Some(Arc::new(Handle { file })));
         state.ring.push_back(Arc::downgrade(slot));
+    }
+
+    /// Closes a file that may be closed, if it has nothing that would have to be synced first.
+    fn close(&self, slot: &Arc<Slot>) {
+        let mut state = self.state.lock();
+        let is_kept = slot.is_pinned.load(Ordering::SeqCst) || slot.is_dirty.load(Ordering::SeqCst);
+        if is_kept || slot.handle.load().is_none() {
+            return;
+        }
+        // Opened a moment ago, it stands at the end.
+        let is_it = |weak: &Weak<Slot>| std::ptr::eq(weak.as_ptr(), Arc::as_ptr(slot));
+        if let Some(at) = state.ring.iter().rposition(is_it) {
+            state.ring.remove(at);
+            slot.close();
+            state.open = state.open.saturating_sub(1);
+        }
     }
 
     /// A file that could not be opened needs no room.
@@ -262,15 +291,7 @@ fn make_room(state: &mut State, max_open: usize) {
             state.ring.push_back(weak);
             continue;
         }
-        if let Some(handle) = slot.handle.load_full()
-            && slot.is_dirty.swap(false, Ordering::SeqCst)
-            && let Err(error) = handle.file.sync()
-        {
-            slot.failed_sync.lock().get_or_insert(error);
-        }
-        if let Some(handle) = slot.handle.swap(None) {
-            *slot.closed_as.lock() = handle.file.identity().ok();
-        }
+        slot.close();
         state.open -= 1;
     }
 }
@@ -361,6 +382,10 @@ impl File for PooledFile {
 
     fn is_pinned_behind(&self, len: u64) -> Result<bool> {
         self.handle()?.file.is_pinned_behind(len)
+    }
+
+    fn rest(&self) {
+        self.pool.close(&self.slot);
     }
 
     fn raw_fd(&self) -> Option<std::os::fd::RawFd> {
@@ -503,6 +528,36 @@ mod tests {
             );
         }
         drop(files);
+        assert_eq!(fs.open_files(), 0);
+    }
+
+    #[test]
+    fn a_file_at_rest_has_no_descriptor_until_it_is_used_again() {
+        let (_, fs) = pooled(8);
+        let files: Vec<_> = (0..6)
+            .map(|n| {
+                let file = fs.open(&path(n), OpenMode::Create).unwrap();
+                file.write_at(b"abc", 0).unwrap();
+                file
+            })
+            .collect();
+        files[0].rest();
+        assert_eq!(fs.open_files(), 6, "what it wrote is not synced");
+        for file in &files {
+            file.sync().unwrap();
+            file.rest();
+            file.rest();
+        }
+        assert_eq!(fs.open_files(), 0);
+        let mut found = [0; 3];
+        assert_eq!(files[3].read_at(&mut found, 0).unwrap(), 3);
+        assert_eq!((&found, fs.open_files()), (b"abc", 1));
+        // Those that were closed are not closed again, nor counted twice.
+        let others: Vec<_> = (6..16)
+            .map(|n| fs.open(&path(n), OpenMode::Create).unwrap())
+            .collect();
+        assert_eq!(fs.open_files(), 8);
+        drop((files, others));
         assert_eq!(fs.open_files(), 0);
     }
 

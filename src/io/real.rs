@@ -222,6 +222,8 @@ impl FileSystem for RealFs {
         Ok(Stat {
             kind: kind_of(&metadata),
             len: metadata.len(),
+            // In units of 512 bytes, whatever the file system's own are.
+            allocated: metadata.blocks() * 512,
             modified: modified_ms(&metadata),
             identity: identity_of(&metadata),
         })

@@ -72,6 +72,10 @@ impl File for UnmappedFile {
         self.0.ready()
     }
 
+    fn rest(&self) {
+        self.0.rest();
+    }
+
     fn raw_fd(&self) -> Option<RawFd> {
         self.0.raw_fd()
     }

@@ -167,6 +167,10 @@ impl File for WatchedFile {
         self.base.ready()
     }
 
+    fn rest(&self) {
+        self.base.rest();
+    }
+
     fn raw_fd(&self) -> Option<RawFd> {
         self.base.raw_fd()
     }

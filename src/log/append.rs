@@ -7,10 +7,11 @@
 
 use std::ops::Range;
 
+use super::leader_epochs::note_epochs;
 use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
 use super::staging::{self, Changes, Outcome};
 use super::validation::{self, Origin};
-use super::{Log, Writer};
+use super::{Log, Names, Writer};
 use crate::config::{LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{self, Batch, BatchHeader};
@@ -425,7 +426,7 @@ impl Log {
             }
         };
         let rolled = self.maybe_roll(writer, &stamped, config)?;
-        if rolled == Rolled::FlushFirst || writer.unsynced_names {
+        if rolled == Rolled::FlushFirst || writer.names == Names::OfNewSegment {
             return Ok(None);
         }
         let first_offset = stamped.known_first_offset().unwrap_or(Offset::NONE);
@@ -558,31 +559,6 @@ impl Log {
             .in_partition(self.partition.partition)),
         }
     }
-}
-
-/// Makes new leader epochs durable (log.md 3.4 (7)): batches of old formats have none, and end what is known of them. Also
-/// the old ones, if new ones before may have got into the file although their append failed.
-fn note_epochs(writer: &mut Writer, headers: &[BatchHeader]) -> Result<()> {
-    let is_known = |header: &BatchHeader| {
-        header.is_v2() && writer.epochs.cache().latest() == Some(header.leader_epoch)
-    };
-    if writer.epochs.is_stored() && headers.iter().all(is_known) {
-        return Ok(());
-    }
-    let mut next = writer.epochs.cache().clone();
-    let mut is_changed = !writer.epochs.is_stored();
-    for header in headers {
-        let change = if header.is_v2() {
-            next.assign(header.leader_epoch, header.base_offset)
-        } else {
-            next.clear()
-        };
-        is_changed |= change.is_change();
-    }
-    if is_changed {
-        writer.epochs.store_as(next)?;
-    }
-    Ok(())
 }
 
 /// What batches that bring their offsets must fulfil against the log (state.md 2.6, 7.3, log.md 3.10).

@@ -14,7 +14,9 @@ use crate::format::decoder::RecordDecoder;
 use crate::format::record::{BatchFacts, Record, RecordParts};
 use crate::types::{Offset, to_usize};
 
-/// How much is read at a time when nothing else is asked for.
+/// How much is read first when nothing else is asked for: many want a few records and no more.
+const FIRST_READ_BYTES: usize = 16 * 1024;
+/// Each time four times as much, up to this.
 const DEFAULT_READ_BYTES: usize = 256 * 1024;
 /// A call ends when it has decompressed so many bytes.
 const INFLATED_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -22,7 +24,8 @@ const INFLATED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How a cursor reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CursorOptions {
-    /// How much is read from the log at a time, in bytes; 0 for the default of 256 KiB. A larger batch is read whole.
+    /// How much is read from the log at a time, in bytes; 0 for the default: 16 KiB at first, then more and more up to
+    /// 256 KiB. A larger batch is read whole.
     pub read_bytes: usize,
     /// Whether control records are given too.
     pub control_records: ControlRecords,
@@ -124,7 +127,27 @@ impl<'c> RecordSlice<'c> {
     /// All of them, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'c>> + use<'c> {
         let slice = *self;
-        self.given.iter().map(move |given| slice.record(given))
+        // Records of one batch follow each other.
+        let mut at = None;
+        self.given.iter().map(move |given| {
+            let (source, facts) = match at {
+                Some((group, source, facts)) if group == given.group => (source, facts),
+                _ => {
+                    let group = slice.group(given);
+                    let source = slice.source(group);
+                    at = Some((given.group, source, &group.facts));
+                    (source, &group.facts)
+                }
+            };
+            given.parts.of(source, facts)
+        })
+    }
+
+    /// How many headers the records have together.
+    #[must_use]
+    pub fn header_count(&self) -> usize {
+        let count = |given: &Given| given.parts.header_count() as usize;
+        self.given.iter().map(count).sum()
     }
 
     /// The header of the batch that record number `index` is stored in.
@@ -145,11 +168,16 @@ impl<'c> RecordSlice<'c> {
     #[inline]
     fn record(&self, given: &Given) -> Record<'c> {
         let group = self.group(given);
-        let source = match group.batch_start {
+        given.parts.of(self.source(group), &group.facts)
+    }
+
+    /// Where the bytes of a batch's records lie.
+    #[inline]
+    fn source(&self, group: &Group) -> &'c [u8] {
+        match group.batch_start {
             Some(start) => self.buffer.get(start..).unwrap_or_default(),
             None => self.inflated,
-        };
-        given.parts.of(source, &group.facts)
+        }
     }
 }
 
@@ -289,7 +317,10 @@ impl Cursor {
     /// Fills the buffer from the next offset on. Whether there was anything.
     fn read_on(&mut self) -> Result<bool> {
         let wanted = if self.options.read_bytes == 0 {
-            DEFAULT_READ_BYTES
+            self.buffer
+                .len()
+                .saturating_mul(4)
+                .clamp(FIRST_READ_BYTES, DEFAULT_READ_BYTES)
         } else {
             self.options.read_bytes
         };
@@ -369,6 +400,13 @@ impl Cursor {
             facts: *self.decoder.facts(),
             batch_start,
         });
+        let (given, wanted_from) = (&mut self.given, self.wanted_from);
+        self.decoder.give_plain(&batch, |parts| {
+            if parts.offset >= wanted_from {
+                given.push(Given { parts, group });
+            }
+            given.len() < max
+        })?;
         loop {
             if self.given.len() >= max || self.decoder.inflated().len() >= INFLATED_BYTES_MAX {
                 self.current = Some(current);

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::format::epoch_checkpoint;
 use crate::io::{
     FileSystem, OpenMode, SMALL_FILE_BYTES_MAX, read_parsed, remove_file_if_exists, replace_file,
+    replace_file_unnamed,
 };
 use crate::state::epochs::EpochCache;
 
@@ -93,8 +94,22 @@ impl EpochFile {
     /// Makes `next` the cache once its file is durable; if that fails the cache stays as it was, and which of the two the
     /// file has is not known.
     pub(super) fn store_as(&mut self, next: EpochCache) -> Result<()> {
+        self.store_by(next, replace_file)
+    }
+
+    /// As [`Self::store_as`], but that it is this file and not the one before becomes durable with the next sync of the
+    /// directory only.
+    pub(super) fn store_unnamed(&mut self, next: EpochCache) -> Result<()> {
+        self.store_by(next, replace_file_unnamed)
+    }
+
+    fn store_by(
+        &mut self,
+        next: EpochCache,
+        replace: fn(&dyn FileSystem, &Path, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         self.stored = None;
-        replace_file(
+        replace(
             &*self.fs,
             &self.path,
             &epoch_checkpoint::write(next.entries()),

@@ -1,16 +1,18 @@
 //! Making a log durable, and how far it is. Implements log.md 7, W1, W2.
 //!
 //! All but the bytes of the active segment is durable before anything is appended to it: the segments before it with
-//! their indexes, its own name, the snapshot at its base. So making records durable is one sync of one open file.
+//! their indexes, its own name, the snapshot at its base. So making records durable is one sync of one open file. Only of a
+//! log that was made since the last flush nothing is: a power cut may take it whole, and the first flush makes its names
+//! durable with its bytes.
 //!
-//! One flush runs at a time, outside the append lock. Who waited for one meanwhile often finds its bytes covered by it:
-//! so concurrent synchronous appends share an fsync.
+//! One flush runs at a time, outside the append lock; who waited for one meanwhile finds its bytes covered by it or by the
+//! next ([`super::flush_group`]): so concurrent synchronous appends share an fsync.
 
 use std::sync::atomic::Ordering;
 
-use super::Log;
 use super::lock_order::{Level, Locked};
 use super::roll::PendingRoll;
+use super::{DELETED, Log, Names};
 use crate::error::{Error, Result};
 use crate::types::Offset;
 
@@ -67,14 +69,19 @@ impl Log {
     }
 
     fn flush_below(&self, upto: Offset, reach: Reach) -> Result<()> {
-        if upto <= self.recovery_point() {
+        let is_done = || upto <= self.recovery_point();
+        if is_done() && !self.is_new() {
             return Ok(());
         }
+        let Some(_leader) = self.flush_group.join(is_done) else {
+            return Ok(());
+        };
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
-        if upto <= self.recovery_point() {
+        self.health().check()?;
+        self.sync_new_log()?;
+        if is_done() {
             return Ok(());
         }
-        self.health().check()?;
         let end = self.sync_active(Files::Log)?;
         self.raise_recovery_point(match reach {
             Reach::Exactly => upto.min(end),
@@ -158,30 +165,59 @@ impl Log {
         }
     }
 
-    /// Makes durable what a roll made beside the active segment's bytes, under the flush lock.
-    fn sync_names(&self) -> Result<()> {
-        let (unsynced_names, snapshot) = {
-            let mut writer = self.lock_writer();
-            (
-                std::mem::take(&mut writer.unsynced_names),
-                writer.producers.take_unsynced(),
-            )
-        };
-        if !unsynced_names {
-            return Ok(());
+    /// Makes the names of a log durable that was made since the last flush, under the flush lock: before the first bytes of
+    /// it are, and before anything outside of its directory tells of it.
+    pub(super) fn sync_new_log(&self) -> Result<()> {
+        if self.is_new() {
+            self.sync_names()
+        } else {
+            Ok(())
         }
+    }
+
+    /// Whether it was made since the last flush, and is still there.
+    fn is_new(&self) -> bool {
+        let writer = self.lock_writer();
+        matches!(writer.names, Names::OfNewLog(_)) && self.state.load(Ordering::SeqCst) != DELETED
+    }
+
+    /// Makes the names durable that are not yet, with the snapshot that a roll made, under the flush lock.
+    fn sync_names(&self) -> Result<()> {
+        let (names, snapshot) = {
+            let mut writer = self.lock_writer();
+            let names = writer.names;
+            match names {
+                Names::Durable => return Ok(()),
+                // Appends go on meanwhile. A file that one of them replaces is not left to the sync that has begun.
+                Names::OfNewLog(_) => writer.names = Names::Durable,
+                Names::OfNewSegment => {}
+            }
+            (names, writer.producers.take_unsynced())
+        };
         let synced = snapshot
             .as_ref()
             .map_or(Ok(()), |file| file.sync())
-            .and_then(|()| self.fs.sync_dir(&self.dir()));
-        synced.map_err(|e| {
-            let mut writer = self.lock_writer();
-            writer.unsynced_names = true;
-            if let Some(file) = snapshot {
-                writer.producers.put_back_unsynced(file);
+            .and_then(|()| self.fs.sync_dir(&self.dir()))
+            .and_then(|()| match names {
+                Names::OfNewLog(name) => self.health().sync_name(&*self.fs, name),
+                Names::Durable | Names::OfNewSegment => Ok(()),
+            });
+        let mut writer = self.lock_writer();
+        match synced {
+            // No roll came between: it waits for a flush.
+            Ok(()) => {
+                writer.names = Names::Durable;
+                Ok(())
             }
-            self.judge_flush(e)
-        })
+            Err(e) => {
+                writer.names = names;
+                if let Some(file) = snapshot {
+                    writer.producers.put_back_unsynced(file);
+                }
+                drop(writer);
+                Err(self.judge_flush(e))
+            }
+        }
     }
 
     fn judge_flush(&self, error: Error) -> Error {

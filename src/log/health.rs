@@ -2,6 +2,7 @@
 //! stays so until it is opened again (manager.md 11, design.md 5.6).
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
@@ -10,6 +11,7 @@ use super::events::{Event, EventKind};
 use super::monitor::Monitor;
 use super::waits::WaitList;
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::FileSystem;
 
 /// The state of one log directory, shared by everything that lives in it.
 #[derive(Debug)]
@@ -20,6 +22,18 @@ pub struct DirHealth {
     monitor: Arc<Monitor>,
     /// Who waits for logs in it.
     waits: Mutex<Vec<Weak<WaitList>>>,
+    names: NewNames,
+}
+
+/// The place of a log's name among those that were made in its directory and were not synced at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewName(u64);
+
+/// Names that were made in a directory since it was opened, and how many of them are durable.
+#[derive(Debug, Default)]
+struct NewNames {
+    made: AtomicU64,
+    durable: Mutex<u64>,
 }
 
 impl DirHealth {
@@ -36,7 +50,27 @@ impl DirHealth {
             failure: RwLock::new(None),
             monitor,
             waits: Mutex::default(),
+            names: NewNames::default(),
         }
+    }
+
+    /// Notes that a name was made in the directory, to be made durable by [`Self::sync_name`].
+    #[must_use]
+    pub(crate) fn name_made(&self) -> NewName {
+        NewName(self.names.made.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// Makes a name durable, and all that were made before: one sync does for the logs that were made together.
+    pub(crate) fn sync_name(&self, fs: &dyn FileSystem, name: NewName) -> Result<()> {
+        let mut durable = self.names.durable.lock();
+        if *durable >= name.0 {
+            return Ok(());
+        }
+        // Before the sync: what is made during it may miss it.
+        let made = self.names.made.load(Ordering::SeqCst);
+        fs.sync_dir(&self.path)?;
+        *durable = made;
+        Ok(())
     }
 
     /// Where it tells what happens.

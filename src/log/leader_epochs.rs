@@ -1,7 +1,8 @@
 //! Leader epochs of a log. Implements state.md 7.
 
-use super::Log;
+use super::{Log, Names, Writer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::batch::BatchHeader;
 use crate::format::epoch_checkpoint::EpochEntry;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -57,4 +58,33 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Makes new leader epochs durable (log.md 3.4 (7)): batches of old formats have none, and end what is known of them. Also
+/// the old ones, if new ones before may have got into the file although their append failed.
+pub(super) fn note_epochs(writer: &mut Writer, headers: &[BatchHeader]) -> Result<()> {
+    let is_known = |header: &BatchHeader| {
+        header.is_v2() && writer.epochs.cache().latest() == Some(header.leader_epoch)
+    };
+    if writer.epochs.is_stored() && headers.iter().all(is_known) {
+        return Ok(());
+    }
+    let mut next = writer.epochs.cache().clone();
+    let mut is_changed = !writer.epochs.is_stored();
+    for header in headers {
+        let change = if header.is_v2() {
+            next.assign(header.leader_epoch, header.base_offset)
+        } else {
+            next.clear()
+        };
+        is_changed |= change.is_change();
+    }
+    if is_changed {
+        match writer.names {
+            // Every power cut leaves a log that is recovered from its beginning, with its epochs.
+            Names::OfNewLog(_) => writer.epochs.store_unnamed(next)?,
+            _ => writer.epochs.store_as(next)?,
+        }
+    }
+    Ok(())
 }

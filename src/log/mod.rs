@@ -21,6 +21,7 @@ mod end;
 mod epoch_file;
 mod events;
 mod flush;
+mod flush_group;
 mod follow;
 mod freeze;
 mod health;
@@ -73,7 +74,7 @@ pub(crate) use events::EventListener;
 pub use events::{Event, EventKind};
 pub use follow::{Refreshed, Stored};
 pub use freeze::Frozen;
-pub use health::DirHealth;
+pub use health::{DirHealth, NewName};
 pub use info::LogInfo;
 pub use load::{LoadOptions, RecoveryProgress, SpareThreads};
 pub use lookup::TimeTarget;
@@ -96,6 +97,7 @@ pub use watermark::HighWatermark;
 use counters::LogCounters;
 use end::PublishedEnd;
 use epoch_file::EpochFile;
+use flush_group::FlushGroup;
 use follow::Follower;
 use load::Loaded;
 use lock_order::{Level, Locked};
@@ -143,6 +145,7 @@ pub struct Log {
     /// Told when the log is frozen no more.
     thawed: Condvar,
     flush: Mutex<()>,
+    flush_group: FlushGroup,
     retired: Mutex<Retired>,
     counters: LogCounters,
     waits: Arc<WaitList>,
@@ -171,11 +174,21 @@ struct Writer {
     roll_jitter_ms: i64,
     /// Why nothing can be appended until the log is opened again: garbage behind the end that could not be cut off.
     broken: Option<Error>,
-    /// Whether a roll made files whose names are not durable yet.
-    unsynced_names: bool,
+    names: Names,
     pending_roll: PendingRoll,
     /// Whether a failed append was cut off and that is not durable yet.
     unsynced_cut: bool,
+}
+
+/// How far the names of the files of a log are durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Durable,
+    /// A roll made a segment: its name is durable before anything is appended to it, since what lies before it is.
+    OfNewSegment,
+    /// The log was made since the last flush, and no power cut has to spare anything of it: the name of its directory, and
+    /// those in it, become durable with the first bytes.
+    OfNewLog(NewName),
 }
 
 /// A log is open until it is closed; then every call answers CLOSED.
@@ -226,6 +239,7 @@ impl Log {
             is_frozen: AtomicBool::new(false),
             thawed: Condvar::new(),
             flush: Mutex::new(()),
+            flush_group: FlushGroup::default(),
             retired: Mutex::new(Retired::default()),
             counters: LogCounters::default(),
             waits: Arc::default(),
@@ -251,7 +265,7 @@ impl Log {
             epochs: loaded.epochs,
             roll_jitter_ms: roll::draw_jitter_ms(&options.config),
             broken: None,
-            unsynced_names: false,
+            names: options.new_name.map_or(Names::Durable, Names::OfNewLog),
             pending_roll: PendingRoll::None,
             unsynced_cut: false,
         };

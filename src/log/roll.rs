@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::producer_log::Durability;
-use super::{Event, EventKind, Log, Writer};
+use super::{Event, EventKind, Log, Names, Writer};
 use crate::config::LogConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
@@ -170,8 +170,10 @@ impl Log {
         }
         writer.producers.set_map_end(base);
         writer.producers.take_snapshot(Durability::Later)?;
-        // That of one begun in place is durable.
-        writer.unsynced_names |= is_new;
+        // That of one begun in place is as durable as it was.
+        if is_new {
+            writer.names = Names::OfNewSegment;
+        }
         let preallocate = Some(config.initial_file_bytes()).filter(|&bytes| bytes > 0);
         let options = super::load::segment_options(&config);
         let created = Segment::create(

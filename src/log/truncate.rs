@@ -15,7 +15,7 @@ use super::lock_order::{Level, Locked};
 use super::producer_log::{RebuildRange, Shutdown};
 use super::report::LoadNotes;
 use super::roll::{PendingRoll, draw_jitter_ms};
-use super::{Event, EventKind, Log, SegmentList, Writer};
+use super::{Event, EventKind, Log, Names, SegmentList, Writer};
 use crate::error::{Error, Result};
 use crate::format::names::SegmentFileKind;
 use crate::io::remove_file_if_exists;
@@ -33,6 +33,7 @@ impl Log {
             )));
         }
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.sync_new_log()?;
         let mut writer = self.lock_writer();
         self.check_writable(&writer)?;
         let end = writer.end;
@@ -88,6 +89,7 @@ impl Log {
             )));
         }
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.sync_new_log()?;
         let mut writer = self.lock_writer();
         self.check_writable(&writer)?;
         self.begin_anew(&mut writer, target, start)
@@ -204,7 +206,7 @@ impl Log {
 
     /// A cut that failed half way is finished by the next load; until then nothing is appended.
     fn end_of_cut(&self, writer: &mut Writer, done: Result<()>) -> Result<()> {
-        writer.unsynced_names = false;
+        writer.names = Names::Durable;
         if done.is_ok() {
             self.tell(EventKind::Truncated, |event| Event {
                 offset: Some(writer.end),

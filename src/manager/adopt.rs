@@ -186,6 +186,7 @@ impl Manager {
             },
             progress: None,
             spare_threads: Arc::default(),
+            new_name: None,
         };
         Ok(Log::open(place, &load)?.0)
     }

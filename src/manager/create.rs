@@ -204,8 +204,11 @@ impl Manager {
         load: LoadOptions,
     ) -> Result<Log> {
         self.fs.create_dir(path)?;
-        self.fs.sync_dir(&dir.path)?;
         let is_empty = self.fs.list(path)?.is_empty();
+        let new_name = is_empty.then(|| dir.health.name_made());
+        if new_name.is_none() {
+            self.fs.sync_dir(&dir.path)?;
+        }
         if let Some(id) = topic_id {
             replace_file(
                 &*self.fs,
@@ -227,6 +230,7 @@ impl Manager {
             } else {
                 Shutdown::Unclean
             },
+            new_name,
             ..load
         };
         Ok(Log::open(place, &load)?.0)

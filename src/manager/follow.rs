@@ -308,6 +308,7 @@ impl Manager {
             },
             progress: None,
             spare_threads: Arc::default(),
+            new_name: None,
         };
         Ok(Log::follow(place, &options)?.0)
     }

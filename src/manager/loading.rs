@@ -29,5 +29,6 @@ pub(super) fn load_options(
         },
         progress: None,
         spare_threads: Arc::default(),
+        new_name: None,
     }
 }

@@ -121,6 +121,8 @@ impl Manager {
             )
         };
         let future = self.create_at(to, &to.path.join(name), partition, log.topic_id(), load)?;
+        // What tells of the copy before it is whole relies on its names.
+        future.flush()?;
         let future = Arc::new(future);
         self.futures
             .write()

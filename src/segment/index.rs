@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use once_cell::sync::OnceCell;
 
+use super::entries::Entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::offset_index::{self, OffsetEntry, floor};
 use crate::format::time_index::{self, TimeEntry};
@@ -46,8 +47,8 @@ pub enum Indexes {
 pub struct GrowingIndexes {
     base_offset: Offset,
     capacity: IndexCapacity,
-    offsets: boxcar::Vec<OffsetEntry>,
-    times: boxcar::Vec<TimeEntry>,
+    offsets: Entries<OffsetEntry>,
+    times: Entries<TimeEntry>,
 }
 
 impl GrowingIndexes {
@@ -55,8 +56,8 @@ impl GrowingIndexes {
         Self {
             base_offset,
             capacity,
-            offsets: boxcar::Vec::new(),
-            times: boxcar::Vec::new(),
+            offsets: Entries::new([]),
+            times: Entries::new([]),
         }
     }
 
@@ -67,18 +68,16 @@ impl GrowingIndexes {
         offsets: &[u8],
         times: &[u8],
     ) -> Self {
-        let mut loaded = Self::new(base_offset, capacity);
-        for i in 0..offsets.len() / offset_index::ENTRY_BYTES {
-            loaded
-                .offsets
-                .extend(OffsetEntry::decode(offsets, i, base_offset));
+        let offset = |i| OffsetEntry::decode(offsets, i, base_offset);
+        let time = |i| TimeEntry::decode(times, i, base_offset);
+        Self {
+            base_offset,
+            capacity,
+            offsets: Entries::new(
+                (0..offsets.len() / offset_index::ENTRY_BYTES).filter_map(offset),
+            ),
+            times: Entries::new((0..times.len() / time_index::ENTRY_BYTES).filter_map(time)),
         }
-        for i in 0..times.len() / time_index::ENTRY_BYTES {
-            loaded
-                .times
-                .extend(TimeEntry::decode(times, i, base_offset));
-        }
-        loaded
     }
 
     /// The entries below `target` of other indexes of the same segment (log.md 2.18).
@@ -88,7 +87,6 @@ impl GrowingIndexes {
         target: Offset,
         view: &IndexView<'_>,
     ) -> Result<Self> {
-        let kept = Self::new(base_offset, capacity);
         let (offsets, times) = match view {
             IndexView::Growing(growing) => growing.encode(),
             IndexView::Closed(closed) => (
@@ -97,13 +95,11 @@ impl GrowingIndexes {
             ),
         };
         let all = Self::from_bytes(base_offset, capacity, &offsets, &times);
-        for (_, entry) in all.offsets.iter().filter(|(_, e)| e.offset < target) {
-            kept.offsets.push(*entry);
-        }
-        for (_, entry) in all.times.iter().filter(|(_, e)| e.offset < target) {
-            kept.times.push(*entry);
-        }
-        Ok(kept)
+        Ok(Self {
+            offsets: Entries::new(all.offsets.iter().filter(|e| e.offset < target)),
+            times: Entries::new(all.times.iter().filter(|e| e.offset < target)),
+            ..all
+        })
     }
 
     /// Whether the offset index takes no further entry (records.md 6.4).
@@ -153,23 +149,15 @@ impl GrowingIndexes {
         let at = floor(self.offsets.count(), |i| {
             self.offsets.get(i).is_some_and(|e| e.offset <= target)
         });
-        at.and_then(|i| self.offsets.get(i)).copied()
+        at.and_then(|i| self.offsets.get(i))
     }
 
     fn last_offset(&self) -> Option<OffsetEntry> {
-        self.offsets
-            .count()
-            .checked_sub(1)
-            .and_then(|i| self.offsets.get(i))
-            .copied()
+        self.offsets.last()
     }
 
     pub(super) fn last_time(&self) -> Option<TimeEntry> {
-        self.times
-            .count()
-            .checked_sub(1)
-            .and_then(|i| self.times.get(i))
-            .copied()
+        self.times.last()
     }
 
     /// The bytes of both files.
@@ -177,13 +165,13 @@ impl GrowingIndexes {
         let offsets = self
             .offsets
             .iter()
-            .filter_map(|(_, e)| e.encode(self.base_offset))
+            .filter_map(|e| e.encode(self.base_offset))
             .flatten()
             .collect();
         let times = self
             .times
             .iter()
-            .filter_map(|(_, e)| e.encode(self.base_offset))
+            .filter_map(|e| e.encode(self.base_offset))
             .flatten()
             .collect();
         (offsets, times)
@@ -322,7 +310,7 @@ impl IndexView<'_> {
             floor(len, is_at_or_below).and_then(entry)
         };
         match self {
-            Self::Growing(g) => Ok(find(g.offsets.count(), &|i| g.offsets.get(i).copied())),
+            Self::Growing(g) => Ok(find(g.offsets.count(), &|i| g.offsets.get(i))),
             Self::Closed(c) => {
                 let bytes = c.offsets.bytes()?;
                 let len = bytes.len() / offset_index::ENTRY_BYTES;
@@ -341,7 +329,7 @@ impl IndexView<'_> {
             entry(if is_first { 1 } else { at })
         };
         match self {
-            Self::Growing(g) => Ok(find(g.offsets.count(), &|i| g.offsets.get(i).copied())),
+            Self::Growing(g) => Ok(find(g.offsets.count(), &|i| g.offsets.get(i))),
             Self::Closed(c) => {
                 let bytes = c.offsets.bytes()?;
                 let len = bytes.len() / offset_index::ENTRY_BYTES;
@@ -358,7 +346,7 @@ impl IndexView<'_> {
                 let at = floor(g.times.count(), |i| {
                     g.times.get(i).is_some_and(|e| e.timestamp <= target)
                 });
-                Ok(at.and_then(|i| g.times.get(i)).copied())
+                Ok(at.and_then(|i| g.times.get(i)))
             }
             Self::Closed(c) => {
                 let bytes = c.times.bytes()?;
@@ -407,7 +395,7 @@ impl IndexView<'_> {
     /// All entries of the offset index.
     pub fn offset_entries(&self) -> Result<Vec<OffsetEntry>> {
         match self {
-            Self::Growing(g) => Ok(g.offsets.iter().map(|(_, e)| *e).collect()),
+            Self::Growing(g) => Ok(g.offsets.iter().collect()),
             Self::Closed(c) => {
                 let bytes = c.offsets.bytes()?;
                 let len = bytes.len() / offset_index::ENTRY_BYTES;
@@ -421,7 +409,7 @@ impl IndexView<'_> {
     /// All entries of the time index.
     pub fn time_entries(&self) -> Result<Vec<TimeEntry>> {
         match self {
-            Self::Growing(g) => Ok(g.times.iter().map(|(_, e)| *e).collect()),
+            Self::Growing(g) => Ok(g.times.iter().collect()),
             Self::Closed(c) => {
                 let bytes = c.times.bytes()?;
                 let len = bytes.len() / time_index::ENTRY_BYTES;

@@ -8,6 +8,7 @@
 //! mapped for writing, and an index is written by pwrite when its segment is closed. Implements log.md 2 and 12,
 //! records.md 6-8.
 
+mod entries;
 mod follow;
 mod index;
 mod lookup;

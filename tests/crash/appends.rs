@@ -111,7 +111,7 @@ pub(super) fn stored(
 
 pub(super) fn note_synced(model: &mut Model, durability: WriteDurability) {
     if durability == WriteDurability::Synced {
-        model.durable = model.batches.len();
+        model.flushed_whole();
     }
 }
 

@@ -324,6 +324,7 @@ impl Change {
                 let upto = delete_target(*x, model);
                 let start = manager.delete_records(log, Offset(upto))?.0;
                 model.start = model.start.max(upto);
+                model.is_named |= upto > 0;
                 model.max_start = model.max_start.max(model.start);
                 if start == model.start {
                     Ok(format!("deleted below {upto}"))

@@ -45,6 +45,8 @@ pub(crate) struct Model {
     pub(crate) batches: Vec<Stored>,
     /// So many batches are below a flush that returned.
     pub(crate) durable: usize,
+    /// Whether the log was flushed, or its directory opened, since it was made: before that a power cut may take it whole.
+    pub(crate) is_named: bool,
     pub(crate) start: i64,
     pub(crate) end: i64,
     /// The largest start that it ever had: what lies below may be forgotten.
@@ -215,6 +217,13 @@ impl Model {
     /// Everything below this offset is durable.
     pub(crate) fn flushed(&mut self, upto: i64) {
         self.durable = self.durable.max(self.below(upto));
+        self.is_named |= upto > 0;
+    }
+
+    /// Everything in it is durable.
+    pub(crate) fn flushed_whole(&mut self) {
+        self.durable = self.batches.len();
+        self.is_named = true;
     }
 
     pub(crate) fn state(&self) -> State {
@@ -230,6 +239,7 @@ impl Model {
     pub(crate) fn cut(&mut self, end: i64) {
         let kept = self.below(end);
         self.was_cut = true;
+        self.is_named = true;
         self.batches.truncate(kept);
         self.durable = self.durable.min(kept);
         self.end = end;
@@ -241,6 +251,7 @@ impl Model {
     pub(crate) fn begin_anew(&mut self, end: i64, start: i64) {
         self.batches.clear();
         self.durable = 0;
+        self.is_named = true;
         (self.start, self.end, self.first_base) = (start, end, end);
         self.max_start = self.max_start.max(start).max(end);
         self.generation += 1;
@@ -288,6 +299,23 @@ impl Model {
     }
 }
 
+/// What ended a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    Kill,
+    PowerCut,
+}
+
+impl After {
+    /// How many batches of a log must be there.
+    pub(crate) fn promised(self, model: &Model) -> usize {
+        match self {
+            Self::Kill => model.batches.len(),
+            Self::PowerCut => model.durable,
+        }
+    }
+}
+
 /// What must be true of a log when its directory is opened after a crash.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
@@ -317,11 +345,7 @@ pub(crate) struct Expected {
 impl Expected {
     /// What must be there in the middle of a change: at least what is promised before it, unless it is cut; at most what
     /// either has.
-    pub(crate) fn between(
-        before: Option<&Model>,
-        now: &Model,
-        at_least: impl Fn(&Model) -> usize,
-    ) -> Self {
+    pub(crate) fn between(before: Option<&Model>, now: &Model, after: After) -> Self {
         let from = before.unwrap_or(now);
         let is_anew = before.is_some_and(|before| before.generation != now.generation);
         let longer = if is_anew || from.batches.len() > now.batches.len() {
@@ -329,7 +353,7 @@ impl Expected {
         } else {
             now
         };
-        let promised = before.map_or(0, at_least);
+        let promised = before.map_or(0, |before| after.promised(before));
         let mut topic_ids = vec![before.and_then(|model| model.topic_id), now.topic_id];
         if now.topic_id.is_none() {
             topic_ids.extend(now.doubtful_ids.iter().copied().map(Some));
@@ -355,27 +379,27 @@ impl Expected {
             end_at_most: from.end.max(now.end).max(now.rolled_to),
             anew: is_anew.then_some(now.end),
             is_manual: now.high_watermark.is_some(),
-            exists: before.is_some(),
+            exists: before.is_some_and(|before| after == After::Kill || before.is_named),
             topic_ids,
             generation: now.generation,
         }
     }
 
     /// As [`Self::between`] the log as it is and what a failed call may have left.
-    pub(crate) fn in_doubt(model: &Model, at_least: impl Fn(&Model) -> usize) -> Self {
+    pub(crate) fn in_doubt(model: &Model, after: After) -> Self {
         match &model.doubt {
-            None => Self::between(Some(model), model, at_least),
+            None => Self::between(Some(model), model, after),
             Some(Doubt::Appended(batches)) => {
-                let mut after = model.clone();
-                batches.iter().cloned().for_each(|batch| after.push(batch));
-                Self::between(Some(model), &after, at_least)
+                let mut longer = model.clone();
+                batches.iter().cloned().for_each(|batch| longer.push(batch));
+                Self::between(Some(model), &longer, after)
             }
-            Some(Doubt::Changed(after)) => Self::between(Some(model), after, at_least),
+            Some(Doubt::Changed(changed)) => Self::between(Some(model), changed, after),
         }
     }
 
     /// All of a log as it is.
     pub(crate) fn exactly(model: &Model) -> Self {
-        Self::between(Some(model), model, |model| model.batches.len())
+        Self::between(Some(model), model, After::Kill)
     }
 }

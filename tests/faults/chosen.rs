@@ -1,6 +1,7 @@
 //! Faults at chosen places.
 
 use super::crash::change::{Change, Who};
+use super::crash::model::After;
 use super::crash::{self, Random, Record, T};
 use super::world::{Step, World};
 use klog::format::codec::Codec;
@@ -115,6 +116,7 @@ fn hc22_no_append_lands_behind_garbage_that_could_not_be_cut() {
 #[test]
 fn a_new_epoch_that_was_refused_is_not_found_later() {
     let mut world = filled(3);
+    world.act(&Step::Flush(0)).unwrap();
     // The file with the new epoch has its name; that the directory could not be synced refuses the append.
     world
         .disk
@@ -240,7 +242,7 @@ fn hc22_an_error_in_recovery_fails_the_one_log_and_changes_none() {
                 "no log was changed"
             );
             drop(manager);
-            let exactly = world.expected(|model| model.batches.len());
+            let exactly = world.expected(After::Kill);
             world.check_disk(&disk, &exactly).unwrap();
         }
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crash::Random;
-use crash::model::{Expected, Model};
+use crash::model::{After, Expected, Model};
 use crash::run::Seeds;
 use klog::config::Resolved;
 use klog::io::sim::{Fault, Op, OpKind};
@@ -81,7 +81,7 @@ fn run_with(
         // An append that was stored and then could not be synced is in the log, and the directory offline: whether the disk
         // has it nobody can say.
         let adopted = ends != ends_now;
-        if adopted && op.kind != OpKind::Sync {
+        if adopted && !matches!(op.kind, OpKind::Sync | OpKind::SyncDir) {
             return Err(at(format!(
                 "the failed append moved {ends:?} to {ends_now:?}"
             )));
@@ -236,27 +236,23 @@ fn run_until_death(steps: &[Step], config: &Arc<Resolved>, last_op: u64) -> Chec
         }
     }
     world.manager = None;
-    let in_doubt = |world: &World, at_least: fn(&Model) -> usize| -> Vec<Expected> {
+    let in_doubt = |world: &World, after: After| -> Vec<Expected> {
         let all = world.models.iter();
-        all.map(|model| Expected::in_doubt(model, at_least))
-            .collect()
+        all.map(|model| Expected::in_doubt(model, after)).collect()
     };
-    let mut expected = in_doubt(&world, |model| model.batches.len());
+    let mut expected = in_doubt(&world, After::Kill);
     if let Some((topic, id)) = created {
         expected.push(Expected::between(
             None,
             &Model::new(topic, id, false),
-            |_| 0,
+            After::Kill,
         ));
     }
     let killed = world.disk.after_kill();
     world
         .check_what_is_there(&killed, &expected)
         .map_err(|e| format!("after a kill: {e}"))?;
-    for (expected, durable) in expected
-        .iter_mut()
-        .zip(in_doubt(&world, |model| model.durable))
-    {
+    for (expected, durable) in expected.iter_mut().zip(in_doubt(&world, After::PowerCut)) {
         *expected = durable;
     }
     let cut = world.disk.after_power_cut(last_op);

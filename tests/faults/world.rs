@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::crash::change::{Change, Failure, Kinds};
 use super::crash::check::check_log;
-use super::crash::model::{Expected, Model};
+use super::crash::model::{After, Expected, Model};
 use super::crash::{self, Random, Record, T};
 use klog::config::Resolved;
 use klog::format::uuid::Uuid;
@@ -176,7 +176,7 @@ impl World {
             Step::Flush(log) => {
                 let (i, log) = self.log(*log);
                 log.flush()?;
-                self.models[i].durable = self.models[i].batches.len();
+                self.models[i].flushed_whole();
             }
             Step::Checkpoint => self.manager().checkpoint()?,
             Step::AssignTopicId(log, id) => {
@@ -202,7 +202,7 @@ impl World {
                 if let Some(manager) = self.manager.take() {
                     manager.close()?;
                     for model in &mut self.models {
-                        model.durable = model.batches.len();
+                        model.flushed_whole();
                     }
                 }
             }
@@ -210,11 +210,11 @@ impl World {
         Ok(())
     }
 
-    /// What must be in the logs; `at_least` says how much of each.
-    pub(crate) fn expected(&self, at_least: impl Fn(&Model) -> usize) -> Vec<Expected> {
+    /// What must be in the logs; `after` says how much of each.
+    pub(crate) fn expected(&self, after: After) -> Vec<Expected> {
         self.models
             .iter()
-            .map(|model| Expected::in_doubt(model, &at_least))
+            .map(|model| Expected::in_doubt(model, after))
             .collect()
     }
 
@@ -223,14 +223,14 @@ impl World {
         let manager = self.manager.as_ref().unwrap();
         for model in &mut self.models {
             let log = manager.log(&crash::partition(model.topic)).unwrap();
-            let expected = Expected::in_doubt(model, |model| model.batches.len());
+            let expected = Expected::in_doubt(model, After::Kill);
             let after = Model {
                 batches: expected.batches,
                 ..Model::default()
             };
             (model.start, model.end) = (log.start_offset().0, log.end_offset().0);
             model.batches = after.batches[..after.below(model.end)].to_vec();
-            model.durable = model.batches.len();
+            model.flushed_whole();
             model.max_start = expected.max_start;
             model.was_cut = expected.was_cut;
             model.doubt = None;
@@ -247,10 +247,11 @@ impl World {
 
     fn adopt_from(&mut self, manager: &Manager) -> Checked {
         for model in &mut self.models {
-            let expected = Expected::in_doubt(model, |model| model.batches.len());
+            let expected = Expected::in_doubt(model, After::Kill);
             let found = check_log(manager, &expected, &mut self.random)?.ok_or("a log is gone")?;
             model.batches = expected.batches[..found.batches].to_vec();
             model.durable = found.batches;
+            model.is_named = true;
             (model.start, model.end) = (found.start, found.end);
             model.max_start = expected.max_start;
             model.was_cut = expected.was_cut;
@@ -280,7 +281,7 @@ impl World {
         let expected: Vec<Expected> = self
             .models
             .iter()
-            .map(|model| Expected::in_doubt(model, |model| model.batches.len()))
+            .map(|model| Expected::in_doubt(model, After::Kill))
             .collect();
         let (_, log) = self.log(i);
         let is_cut = (log.start_offset().0, log.end_offset().0) != (model.start, model.end);
@@ -299,7 +300,7 @@ impl World {
         let durable: Vec<Expected> = self
             .models
             .iter()
-            .map(|model| Expected::in_doubt(model, |model| model.durable))
+            .map(|model| Expected::in_doubt(model, After::PowerCut))
             .collect();
         self.check_disk(&cut, &durable)
             .map_err(|e| format!("after the power cut {seed:#x}: {e}"))?;
@@ -329,14 +330,14 @@ impl World {
 
     pub(crate) fn check_logs(&mut self, manager: &Manager, expected: &[Expected]) -> Checked {
         for expected in expected {
-            check_log(manager, expected, &mut self.random)?.ok_or("a log is gone")?;
+            check_log(manager, expected, &mut self.random)?;
         }
         Ok(())
     }
 
     /// Whatever failed: the process sees what it saw before, and so does one that finds the disk after a crash.
     pub(crate) fn check_unchanged(&mut self) -> Checked {
-        let exactly = self.expected(|model| model.batches.len());
+        let exactly = self.expected(After::Kill);
         if let Some(manager) = self.manager.take() {
             let checked = self.check_logs(&manager, &exactly);
             self.manager = Some(manager);
@@ -347,7 +348,7 @@ impl World {
             .map_err(|e| format!("after a kill: {e}"))?;
         let seed = self.random.next();
         let cut = self.disk.after_power_cut(seed);
-        let after_cut = self.expected(|model| model.durable);
+        let after_cut = self.expected(After::PowerCut);
         self.check_disk(&cut, &after_cut)
             .map_err(|e| format!("after the power cut {seed:#x}: {e}"))?;
         Ok(())

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::kafka::{ensure_kafka_takes_it_as_it_is, ensure_same_dump};
-use crate::skip::is_skipped;
 use crate::support::random::Random;
+use crate::support::skip::is_skipped;
 use crate::support::tree;
 
 /// What a command prints. It must succeed.

@@ -14,9 +14,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-#[path = "../support/skip.rs"]
-mod skip;
-
 #[path = "../crash/run.rs"]
 mod run;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::crash::change::{Change, Kinds};
 use super::crash::check::check_log;
-use super::crash::model::{Expected, Model};
+use super::crash::model::{After, Expected, Model};
 use super::crash::{self, Random};
 use super::history::{History, adopt};
 use super::{Checked, count};
@@ -303,6 +303,6 @@ fn exactly(found: &[Model]) -> Vec<Expected> {
 
 /// What a power cut leaves of logs that were found and appended to.
 fn promised(found: &[Model]) -> Vec<Expected> {
-    let between = |model| Expected::between(Some(model), model, |model| model.durable);
+    let between = |model| Expected::between(Some(model), model, After::PowerCut);
     found.iter().map(between).collect()
 }

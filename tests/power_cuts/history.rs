@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::check::Crash;
 use super::crash::change::{Change, Kinds};
 use super::crash::check::{Found, check_log};
-use super::crash::model::{Expected, Model};
+use super::crash::model::{After, Expected, Model};
 use super::crash::{self, Random, T};
 use super::{Checked, Covered, count};
 use klog::config::Resolved;
@@ -67,6 +67,9 @@ impl History {
         self.step("open", Self::open)?;
         self.step("create a", |h| h.create("a"))?;
         for _ in 0..9 + self.random.below(6) {
+            if self.models.is_empty() {
+                self.step("create a again", |h| h.create("a"))?;
+            }
             if self.random.one_in(5) {
                 let is_manual = self.is_manual();
                 let other = Change::other(&mut self.random, self.kinds, is_manual);
@@ -126,8 +129,8 @@ impl History {
             } else {
                 (&before, false)
             };
-            let after_cut = self.expected(from, |model| model.durable);
-            let after_kill = self.expected(from, |model| model.batches.len());
+            let after_cut = self.expected(from, After::PowerCut);
+            let after_kill = self.expected(from, After::Kill);
             let cut_seed = self.random.next();
             let at = |what: &str| {
                 format!(
@@ -157,13 +160,9 @@ impl History {
     }
 
     /// What must be there at a moment: at least what `from` promises, at most what there is now.
-    pub(crate) fn expected(
-        &self,
-        from: &[Model],
-        at_least: impl Fn(&Model) -> usize,
-    ) -> Vec<Expected> {
+    pub(crate) fn expected(&self, from: &[Model], after: After) -> Vec<Expected> {
         let all = self.models.iter().enumerate();
-        all.map(|(i, now)| Expected::between(from.get(i), now, &at_least))
+        all.map(|(i, now)| Expected::between(from.get(i), now, after))
             .collect()
     }
 
@@ -193,12 +192,15 @@ impl History {
             crash::check_nothing_done(&manager)?;
         }
         // What a recovery found stays from now on, synced.
-        let expected = self.expected(&self.models, |model| model.durable);
+        let expected = self.expected(&self.models, After::PowerCut);
         let mut ends = Vec::new();
-        for (model, expected) in self.models.iter_mut().zip(expected) {
-            let found = check_log(&manager, &expected, &mut self.random)?.ok_or("a log is gone")?;
-            adopt(model, found);
-            ends.push((found.start, found.end, found.batches));
+        for (mut model, expected) in std::mem::take(&mut self.models).into_iter().zip(expected) {
+            // One that was made and never flushed may be gone.
+            if let Some(found) = check_log(&manager, &expected, &mut self.random)? {
+                adopt(&mut model, found);
+                ends.push((found.start, found.end, found.batches));
+                self.models.push(model);
+            }
         }
         self.manager = Some(manager);
         self.clean = false;
@@ -256,7 +258,7 @@ impl History {
     pub(crate) fn flush(&mut self) -> Checked<String> {
         let (i, log) = self.random_log();
         log.flush().map_err(|e| format!("{e:?}"))?;
-        self.models[i].durable = self.models[i].batches.len();
+        self.models[i].flushed_whole();
         Ok(self.models[i].topic.to_owned())
     }
 
@@ -267,6 +269,7 @@ impl History {
         log.flush_to(Offset(upto)).map_err(|e| format!("{e:?}"))?;
         let model = &mut self.models[i];
         model.flushed(upto);
+        model.is_named = true;
         Ok(format!("{} to {upto}", model.topic))
     }
 
@@ -297,7 +300,7 @@ impl History {
         self.manager().close().map_err(|e| format!("{e:?}"))?;
         self.manager = None;
         for model in &mut self.models {
-            model.durable = model.batches.len();
+            model.flushed_whole();
         }
         self.clean = true;
         count(&self.covered.clean);
@@ -325,6 +328,7 @@ pub(crate) fn adopt(model: &mut Model, found: Found) {
         model.batches.truncate(found.batches);
     }
     model.durable = found.batches;
+    model.is_named = true;
     (model.start, model.end) = (found.start, found.end);
     model.max_start = model.max_start.max(found.start);
     model.high_watermark = model.high_watermark.map(|_| found.high_watermark);

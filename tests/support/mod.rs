@@ -15,6 +15,7 @@
 
 pub(crate) mod asleep;
 pub(crate) mod broker;
+pub(crate) mod browser;
 pub(crate) mod canonical;
 pub(crate) mod child;
 pub(crate) mod cleaned;
@@ -28,4 +29,5 @@ pub(crate) mod random;
 pub(crate) mod raw;
 pub(crate) mod referee;
 pub(crate) mod shim;
+pub(crate) mod skip;
 pub(crate) mod tree;

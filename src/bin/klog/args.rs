@@ -7,11 +7,22 @@ use klog::format::codec::Codec;
 use klog::format::names::parse_topic_partition;
 use klog::types::TopicPartition;
 
+use super::manual;
 use super::records::{Format, Template};
 
-/// Looks at Kafka data directories, and recovers them.
+/// Look at Kafka data directories, verify, repair, copy, clean and recover them, hand logs over.
+///
+/// Opens the data directories of an Apache Kafka broker without a broker and without a JVM. All commands but retain, clean,
+/// append, repair, copy, adopt and recover leave it as it is and take no lock: a broker may be running on it.
+///
+/// Standard output carries the stated lines and nothing else; what is for a person goes to standard error.
 #[derive(Debug, Parser)]
-#[command(name = "klog", version, max_term_width = 100)]
+#[command(
+    name = "klog",
+    version,
+    max_term_width = 100,
+    after_long_help = manual::KLOG
+)]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -22,8 +33,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the logs, a line each. Changes nothing; the directory may be a live broker's.
+    #[command(after_long_help = manual::LS)]
     Ls(DirArgs),
     /// Print what a load would leave, as canonical text. Changes nothing; the directory may be a live broker's.
+    #[command(after_long_help = manual::DUMP)]
     Dump {
         /// Where and how.
         #[command(flatten)]
@@ -33,9 +46,14 @@ pub(crate) enum Command {
         partition: Option<TopicPartition>,
     },
     /// Print files as kafka-dump-log.sh of Kafka 4.4.0 prints them, with its options. Changes nothing.
-    #[command(name = "dump-log")]
+    ///
+    /// Byte for byte: .log, .index, .timeindex, .snapshot, .txnindex and .checkpoint. Where Kafka's tool ends with an exception,
+    /// standard error has its first line and the exit status is 1. Java classes are not run: as decoders of keys and values
+    /// there are StringDecoder, IntegerDecoder and LongDecoder of org.apache.kafka.tools.api.
+    #[command(name = "dump-log", after_long_help = manual::DUMP_LOG)]
     DumpLog(crate::dump_log::options::Listed),
     /// Look offsets up by time: a `time` line for each timestamp, in the order given. Changes nothing.
+    #[command(after_long_help = manual::OFFSETS)]
     Offsets {
         /// Which log.
         #[command(flatten)]
@@ -50,10 +68,15 @@ pub(crate) enum Command {
         timestamps: Vec<i64>,
     },
     /// Print the last stable offset, every aborted transaction and every open one; of one log or of all. Changes nothing.
+    ///
+    /// The time of an open one is when its producer wrote last. Of all logs, each line has the log's name in front.
+    #[command(after_long_help = manual::TRANSACTIONS)]
     Transactions(TransactionsArgs),
     /// Print what is known of each producer. Changes nothing.
+    #[command(after_long_help = manual::PRODUCERS)]
     Producers(LogArgs),
     /// Delete what has expired of each log whose configuration was given, and close the directory in order.
+    #[command(after_long_help = manual::RETAIN)]
     Retain {
         /// Where and how.
         #[command(flatten)]
@@ -72,6 +95,7 @@ pub(crate) enum Command {
     ///
     /// Prints a line for each pass. A log that is named is cleaned whatever share of it is dirty; its configuration must have
     /// compact in cleanup.policy.
+    #[command(after_long_help = manual::CLEAN)]
     Clean {
         /// Where and how.
         #[command(flatten)]
@@ -87,6 +111,7 @@ pub(crate) enum Command {
     ///
     /// The broker's log of that partition must be empty; a copy takes its place, under the broker's topic id and the
     /// leader epoch 0. Producers that wrote it are forgotten: the broker gives their ids to others. SRC keeps its log.
+    #[command(after_long_help = manual::ADOPT)]
     Adopt {
         /// The directory that has the log.
         #[arg(value_name = "SRC")]
@@ -99,29 +124,61 @@ pub(crate) enum Command {
         partition: TopicPartition,
     },
     /// Load every log for real, as a broker does after a crash, and close the directory in order.
+    #[command(after_long_help = manual::RECOVER)]
     Recover(DirArgs),
     /// Print the records of a log. Changes nothing; the directory may be a live broker's.
+    ///
+    /// As text with a tab between offset, timestamp, key, value and headers, as JSON lines, by a template, or as the batches are
+    /// stored.
+    #[command(after_long_help = manual::CAT)]
     Cat(CatArgs),
     /// Append records of standard input to a log, in the formats that `cat` prints, and close the directory in order.
+    #[command(after_long_help = manual::APPEND)]
     Append(AppendArgs),
     /// Look for damage in every file: what, where, what it costs, what would mend it. Changes nothing; 1 if there is any.
+    ///
+    /// Files are looked at as they lie; each finding has its file and its position. A note is odd and loses nothing.
+    #[command(after_long_help = manual::VERIFY)]
     Verify(VerifyArgs),
     /// Say what recovery would do about damage; --apply does it and keeps what it cuts.
     ///
     /// Damaged logs are recovered from their first byte on: each is cut behind its last good batch, and what is made from the
     /// log is made anew. All bytes that go are copied first into a folder outside of DIR.
+    #[command(after_long_help = manual::REPAIR)]
     Repair(RepairArgs),
     /// Copy logs into another directory, also a live broker's: a prefix of each, verified, closed in order.
     ///
     /// What DST holds already does not travel again: copy once more to bring it up to date.
+    #[command(after_long_help = manual::COPY)]
     Copy(CopyArgs),
     /// Print what logs are made of, and why they are not cleaned or deleted. Changes nothing.
+    ///
+    /// Batches, records and bytes, by codec and by day, tombstones, about how many keys there are; what a pass of the cleaner
+    /// would save and what retention would delete, or which key of the configuration and which offset hold them back.
+    #[command(after_long_help = manual::STAT)]
     Stat(StatArgs),
+    /// Write what `stat` tells as one page of HTML with plots, readable without a network. Changes nothing in DIR.
+    ///
+    /// The page has everything in it: no scripts, no fonts, nothing that is loaded. Of many logs it shows the largest and sums
+    /// of the others; name a log for a page of its own.
+    #[command(after_long_help = manual::REPORT)]
+    Report(ReportArgs),
     /// Print what a shell needs to complete the commands and options.
+    #[command(after_long_help = manual::COMPLETIONS)]
     Completions {
         /// The shell.
         #[arg(value_name = "SHELL")]
         shell: clap_complete::Shell,
+    },
+    /// Print a page of the manual, in the language of man, or write all of them.
+    #[command(after_long_help = manual::MAN)]
+    Man {
+        /// The command whose page is printed; without it that of klog.
+        #[arg(value_name = "COMMAND", conflicts_with = "out")]
+        command: Option<String>,
+        /// Write all pages into this directory: klog.1, and klog-COMMAND.1 for each command.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
 }
 
@@ -130,7 +187,7 @@ pub(crate) fn print_help_of(name: &str) {
     let mut all = Args::command();
     all.build();
     if let Some(command) = all.find_subcommand_mut(name) {
-        let _ = command.print_help();
+        let _ = command.print_long_help();
     }
 }
 
@@ -320,6 +377,28 @@ pub(crate) struct StatArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// What time it is, in ms since 1970; the machine's clock without it.
+    #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
+    pub(crate) now_ms: Option<i64>,
+}
+
+/// What is told on a page.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The directory and how it is read.
+    #[command(flatten)]
+    pub(crate) dir: DirArgs,
+    /// Only this log.
+    #[arg(value_name = "TOPIC-PARTITION", value_parser = parse_partition)]
+    pub(crate) partition: Option<TopicPartition>,
+    /// Where the page goes; `-` is standard output. A file of that name is replaced once the page is complete. It may not
+    /// lie inside of a directory of logs.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// List what `klog verify` finds, too. All is read once more for it.
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// What time it is, in ms since 1970; the machine's clock without it. The same directory gives the same page at the same
+    /// time.
     #[arg(long = "now-ms", value_name = "MS", allow_negative_numbers = true)]
     pub(crate) now_ms: Option<i64>,
 }

@@ -11,11 +11,14 @@ mod clean;
 mod config_args;
 mod copy;
 mod dump_log;
+mod manual;
 mod progress;
 mod records;
+mod report;
 mod retain;
 mod stat;
 mod transactions;
+mod units;
 mod verify;
 
 use std::io::Write;
@@ -97,7 +100,9 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Transactions(args) => transactions::transactions(args),
         Command::Copy(args) => copy::copy(args),
         Command::Stat(args) => stat::stat(args),
+        Command::Report(args) => report::report(args),
         Command::Completions { shell } => completions(*shell),
+        Command::Man { command, out } => manual::man(command.as_deref(), out.as_deref()),
         Command::Cat(args) => cat::cat(args),
         Command::Append(args) => append::append(args),
         Command::Verify(args) => verify::verify(args),

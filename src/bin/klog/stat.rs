@@ -10,7 +10,7 @@ use klog::types::TimestampMs;
 use serde_json::{Value, json};
 
 use super::args::StatArgs;
-use super::{Failure, config_args, output_error, progress, tell};
+use super::{Failure, config_args, output_error, progress, tell, units};
 
 /// Prints what logs are made of and what holds them back from being smaller.
 pub(crate) fn stat(args: &StatArgs) -> std::result::Result<ExitCode, Failure> {
@@ -52,11 +52,11 @@ fn write_log(out: &mut dyn Write, stat: &LogStat) -> std::io::Result<()> {
             out,
             "codec {codec} {} ratio={:.2}",
             share(of_codec),
-            ratio(of_codec)
+            units::ratio(of_codec.payload_bytes, of_codec.stored_bytes)
         )?;
     }
     for (day, of_day) in &stat.days {
-        writeln!(out, "day {} {}", date(*day), share(of_day))?;
+        writeln!(out, "day {} {}", units::date(*day), share(of_day))?;
     }
     if !stat.has_config {
         writeln!(
@@ -83,29 +83,6 @@ fn share(share: &Share) -> String {
     )
 }
 
-/// Payload by stored bytes: above 1 if compression outweighs what batches say besides.
-#[allow(clippy::cast_precision_loss, reason = "two digits are shown")]
-fn ratio(share: &Share) -> f64 {
-    share.payload_bytes as f64 / share.stored_bytes.max(1) as f64
-}
-
-/// A day as people write it; as a number where that cannot be.
-fn date(day_ms: i64) -> String {
-    let time = u64::try_from(day_ms)
-        .ok()
-        .map(std::time::Duration::from_millis)
-        .filter(|since| since.as_secs() < 253_402_300_800)
-        .and_then(|since| std::time::UNIX_EPOCH.checked_add(since));
-    match time {
-        Some(time) => humantime::format_rfc3339_seconds(time)
-            .to_string()
-            .chars()
-            .take(10)
-            .collect(),
-        None => day_ms.to_string(),
-    }
-}
-
 fn to_json(stat: &LogStat) -> Value {
     let share = |share: &Share| {
         json!({
@@ -122,7 +99,7 @@ fn to_json(stat: &LogStat) -> Value {
         "segments": stat.segments,
         "total": share(&stat.total),
         "codecs": stat.codecs.iter().map(|(codec, s)| ((*codec).to_owned(), share(s))).collect::<serde_json::Map<_, _>>(),
-        "days": stat.days.iter().map(|(day, s)| (date(*day), share(s))).collect::<serde_json::Map<_, _>>(),
+        "days": stat.days.iter().map(|(day, s)| (units::date(*day), share(s))).collect::<serde_json::Map<_, _>>(),
         "tombstones": stat.tombstones,
         "null_keys": stat.null_keys,
         "keys": stat.keys,

@@ -16,7 +16,7 @@ pub struct klog_read_options {
     pub reserved0: u32,
     /// KLOG_ISOLATION_ constant.
     pub isolation: u32,
-    /// At most so many bytes; 0 is what the buffer holds, and for a cursor how much it reads at a time (256 KiB).
+    /// At most so many bytes; 0 is what the buffer holds, and for a cursor how much it reads at a time (16 KiB first, then more and more up to 256 KiB).
     pub max_bytes: u64,
     /// At most so many records a call of a cursor; 0 is no limit.
     pub max_records: u32,

@@ -225,6 +225,7 @@ impl Disk {
         Stat {
             kind,
             len,
+            allocated: len,
             modified,
             identity: identity_of(ino),
         }

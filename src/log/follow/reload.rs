@@ -75,6 +75,7 @@ impl Log {
             },
             progress: None,
             spare_threads: Arc::default(),
+            new_name: None,
         };
         let (loaded, listing) = load(&self.fs, &*self.clock, &self.dir(), &options)?;
         view.last = loaded.writer.segment().last_batch()?;

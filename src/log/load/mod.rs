@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 pub use threads::SpareThreads;
 
+use super::NewName;
 use super::epoch_file::{EpochFile, EpochFileState};
 use super::producer_log::{Durability, ProducerLog, RebuildRange, Shutdown};
 use super::report::{FindingKind, LoadNotes};
@@ -60,6 +61,8 @@ pub struct LoadOptions {
     pub progress: Option<Arc<dyn RecoveryProgress>>,
     /// Threads that may help to recover segments.
     pub spare_threads: Arc<SpareThreads>,
+    /// If its directory was made just now: nothing in it relies on names that are durable before the first flush.
+    pub new_name: Option<NewName>,
 }
 
 /// A log as loading found and left it.
@@ -559,7 +562,12 @@ impl Loader<'_> {
             now: self.now,
         };
         producers.rebuild(&segments, range, self.options.shutdown, &mut self.notes)?;
-        if changed || self.notes.segments_recovered > 0 {
+        if self.options.new_name.is_none() {
+            // Of thousands of logs few are used soon.
+            segments.iter().for_each(|segment| segment.file().rest());
+        }
+        let is_changed = changed || self.notes.segments_recovered > 0;
+        if is_changed && self.options.new_name.is_none() {
             self.fs.sync_dir(self.dir)?;
         }
         Ok(Loaded {
