@@ -457,6 +457,14 @@ impl FileSystem for PooledFs {
         self.inner.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
+        self.pin(one)?;
+        self.pin(other)?;
+        self.pin_open_below(one)?;
+        self.pin_open_below(other)?;
+        self.inner.exchange(one, other)
+    }
+
     fn remove_file(&self, path: &Path) -> Result<()> {
         self.pin(path)?;
         self.inner.remove_file(path)

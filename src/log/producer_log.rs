@@ -15,7 +15,7 @@ use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
-use crate::io::{EntryKind, File, FileSystem, OpenMode, read_file, remove_file_if_exists};
+use crate::io::{EntryKind, File, FileSystem, OpenMode, read_parsed, remove_file_if_exists};
 use crate::segment::{BatchScan, Segment};
 use crate::state::producers::{Oddity, Producers, StagedProducer};
 use crate::state::transactions::CompletedTxn;
@@ -283,8 +283,13 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
-            let content = read_file(&*self.fs, &self.path(newest))?.unwrap_or_default();
-            match snapshot::parse(&content) {
+            let read = read_parsed(
+                &*self.fs,
+                &self.path(newest),
+                snapshot::BYTES_MAX,
+                snapshot::parse,
+            )?;
+            match read.unwrap_or_else(|| snapshot::parse(&[])) {
                 Ok(entries) => {
                     if shutdown == Shutdown::Unclean {
                         // A roll leaves its sync to the next flush, which may not have come.
@@ -372,8 +377,7 @@ impl ProducerLog {
         let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.has_producer_id() {
-                let is_control = scanned.header.attributes.is_control();
-                let control = if is_control {
+                let control = if control::is_marker(&scanned.header) {
                     Some(scan.bytes_of(&scanned)?)
                 } else {
                     None
@@ -445,6 +449,16 @@ impl Replay {
         control: Option<&Batch<'_>>,
         notes: &mut LoadNotes,
     ) -> Option<CompletedTxn> {
+        if header.attributes.is_control() && !control::is_marker(header) {
+            notes.note(
+                FindingKind::Ignored,
+                format!(
+                    "the control batch at offset {} ends no transaction: it has {} bytes",
+                    header.base_offset, header.size_bytes
+                ),
+            );
+            return None;
+        }
         let Some(batch) = control else {
             if let Some(Oddity::NotTransactional) =
                 self.of(producers, header.producer_id).replay_data(header)

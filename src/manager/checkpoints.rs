@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::checkpoint::{
     self, HIGH_WATERMARK_FILE, LOG_START_FILE, Offsets, RECOVERY_POINT_FILE,
 };
-use crate::io::{FileSystem, read_file, replace_file};
+use crate::io::{FileSystem, SMALL_FILE_BYTES_MAX, read_parsed, replace_file};
 use crate::log::Log;
 use crate::types::{Offset, TopicPartition};
 
@@ -30,7 +30,8 @@ impl Checkpoints {
         let mut unreadable = Vec::new();
         let mut read = |name: &str| -> Result<Offsets> {
             let path = dir.join(name);
-            match checkpoint::parse(&read_file(fs, &path)?.unwrap_or_default()) {
+            let read = read_parsed(fs, &path, SMALL_FILE_BYTES_MAX, checkpoint::parse)?;
+            match read.unwrap_or_else(|| Ok(Offsets::new())) {
                 Ok(offsets) => Ok(offsets),
                 Err(e) => {
                     unreadable.push(Unreadable {

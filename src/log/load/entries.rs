@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::format::names::SegmentFile;
 use crate::format::uuid::Uuid;
 use crate::format::{epoch_checkpoint, partition_metadata};
-use crate::io::{DirEntry, EntryKind, FileSystem, exists, read_file};
+use crate::io::{DirEntry, EntryKind, FileSystem, SMALL_FILE_BYTES_MAX, read_parsed};
 
 /// The files of a directory whose names are Kafka's, by offset and kind.
 pub(in crate::log) fn list_segment_files(
@@ -60,10 +60,11 @@ pub(super) fn read_topic_id(
     notes: &mut LoadNotes,
 ) -> Result<Option<Uuid>> {
     let path = dir.join(partition_metadata::FILE);
-    if !exists(fs, &path)? {
+    let read = read_parsed(fs, &path, SMALL_FILE_BYTES_MAX, partition_metadata::parse)?;
+    let Some(parsed) = read else {
         return Ok(None);
-    }
-    match partition_metadata::parse(&read_file(fs, &path)?.unwrap_or_default()) {
+    };
+    match parsed {
         Ok(id) => Ok(Some(id)),
         Err(e) => {
             fs.rename(&path, &dir.join(partition_metadata::CORRUPT_FILE))?;
