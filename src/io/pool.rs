@@ -5,7 +5,9 @@
 //! opened again.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -51,8 +53,8 @@ struct State {
     /// Files that are open and may be closed, those looked at last at the end.
     ring: VecDeque<Weak<Slot>>,
     open: usize,
-    /// Every file that is in use, by its name.
-    in_use: BTreeMap<PathBuf, Vec<Weak<Slot>>>,
+    /// Every file that is in use, by its name as bytes: paths would be compared part by part.
+    in_use: BTreeMap<OsString, Vec<Weak<Slot>>>,
 }
 
 /// A file in use, open or not.
@@ -99,7 +101,7 @@ impl PooledFs {
 
     /// Lets the files of these names stay open: their names go.
     fn pin(&self, path: &Path) -> Result<()> {
-        let found = self.pool.state.lock().in_use.remove(path);
+        let found = self.pool.state.lock().in_use.remove(path.as_os_str());
         found
             .iter()
             .flatten()
@@ -111,9 +113,13 @@ impl PooledFs {
     fn pin_open_below(&self, dir: &Path) -> Result<()> {
         let below: Vec<Weak<Slot>> = {
             let state = self.pool.state.lock();
-            let from_here = state.in_use.range(dir.to_path_buf()..);
+            let mut inside = dir.as_os_str().to_owned();
+            inside.push("/");
+            let is_inside =
+                |path: &OsStr| path.as_bytes().starts_with(inside.as_os_str().as_bytes());
+            let from_here = state.in_use.range(inside.clone()..);
             from_here
-                .take_while(|(path, _)| path.starts_with(dir))
+                .take_while(|(path, _)| is_inside(path))
                 .flat_map(|(_, slots)| slots.iter().cloned())
                 .collect()
         };
@@ -178,7 +184,10 @@ impl Pool {
         let mut state = self.state.lock();
         make_room(&mut state, self.max_open);
         state.open += 1;
-        let slots = state.in_use.entry(slot.path.clone()).or_default();
+        let slots = state
+            .in_use
+            .entry(slot.path.clone().into_os_string())
+            .or_default();
         slots.push(Arc::downgrade(slot));
     }
 
@@ -266,10 +275,10 @@ impl Pool {
 impl State {
     /// A file is no longer in use by its name.
     fn forget_name(&mut self, slot: &Arc<Slot>) {
-        if let Some(slots) = self.in_use.get_mut(&slot.path) {
+        if let Some(slots) = self.in_use.get_mut(slot.path.as_os_str()) {
             slots.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot)));
             if slots.is_empty() {
-                self.in_use.remove(&slot.path);
+                self.in_use.remove(slot.path.as_os_str());
             }
         }
     }
