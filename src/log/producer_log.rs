@@ -56,11 +56,12 @@ pub(super) struct RebuildRange {
 }
 
 impl ProducerLog {
-    /// The state of no producer, with the snapshots that lie in the directory.
+    /// The state of no producer, with the snapshots that lie in the directory: `known`, if somebody has looked.
     pub(super) fn open(
         fs: &Arc<dyn FileSystem>,
         dir: &Arc<Path>,
         expiration_ms: i64,
+        known: Option<BTreeSet<Offset>>,
     ) -> Result<Self> {
         let mut opened = Self {
             fs: Arc::clone(fs),
@@ -72,8 +73,16 @@ impl ProducerLog {
             expiration_ms,
             unsynced: None,
         };
-        opened.snapshots = opened.list_snapshots()?;
+        opened.snapshots = match known {
+            Some(known) => known,
+            None => opened.list_snapshots()?,
+        };
         Ok(opened)
+    }
+
+    /// The offsets of the snapshots that there are.
+    pub(super) fn into_snapshots(self) -> BTreeSet<Offset> {
+        self.snapshots
     }
 
     fn list_snapshots(&self) -> Result<BTreeSet<Offset>> {

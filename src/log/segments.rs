@@ -25,6 +25,11 @@ impl SegmentList {
     /// A list of segments in any order; of two with one base the later one counts.
     #[must_use]
     pub fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
+        let segments: Vec<_> = segments.into_iter().collect();
+        // As they mostly come.
+        if segments.is_sorted_by(|a, b| a.base_offset() < b.base_offset()) {
+            return Self::of_sorted(segments.into());
+        }
         let by_base: std::collections::BTreeMap<_, _> = segments
             .into_iter()
             .map(|segment| (segment.base_offset(), segment))

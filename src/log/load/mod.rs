@@ -12,6 +12,7 @@ mod progress;
 mod split;
 mod threads;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -160,6 +161,7 @@ fn load_once(
         epochs,
         notes,
         segments: Vec::new(),
+        snapshots: None,
         had_segments: false,
         overflowing,
     };
@@ -177,6 +179,8 @@ struct Loader<'a> {
     notes: LoadNotes,
     /// Opened so far, rising.
     segments: Vec<Arc<Segment>>,
+    /// Of the producer snapshots in the directory, once they were asked for.
+    snapshots: Option<BTreeSet<Offset>>,
     /// Whether any segment was found that holds what the checkpointed log start leaves.
     had_segments: bool,
     /// Told to who asked for the load: the segment that cannot be recovered before it is split.
@@ -280,8 +284,7 @@ impl Loader<'_> {
         ahead: Option<Ahead>,
     ) -> Result<(SegmentWriter, u64)> {
         let base = segment.base_offset();
-        let mut producers =
-            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+        let mut producers = self.producers()?;
         let range = RebuildRange {
             log_start: self.options.log_start,
             end: base,
@@ -306,6 +309,7 @@ impl Loader<'_> {
             }
         })?;
         producers.take_snapshot(Durability::Synced)?;
+        self.snapshots = Some(producers.into_snapshots());
         if let Some(progress) = progress {
             progress.segment_done();
         }
@@ -353,7 +357,7 @@ impl Loader<'_> {
             *changed = true;
             writer = None;
             let _ = self.epochs.cache_mut().clear();
-            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms, None)?
                 .restart_at(self.options.log_start)?;
         }
         self.had_segments = !self.segments.is_empty();
@@ -522,7 +526,17 @@ impl Loader<'_> {
             FileState::Live,
             FileState::Deleted,
         )?;
-        ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?.retire(base)
+        let mut producers = self.producers()?;
+        producers.retire(base)?;
+        self.snapshots = Some(producers.into_snapshots());
+        Ok(())
+    }
+
+    /// Producers without any state. The directory is looked at once for the snapshots that it has.
+    fn producers(&mut self) -> Result<ProducerLog> {
+        let known = self.snapshots.take();
+        let expiration_ms = self.options.producer_expiration_ms;
+        ProducerLog::open(self.fs, self.dir, expiration_ms, known)
     }
 
     fn finish(
@@ -559,7 +573,7 @@ impl Loader<'_> {
         self.epochs.store()?;
 
         let mut producers =
-            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms, None)?;
         let bases: Vec<Offset> = segments.iter().map(|s| s.base_offset()).collect();
         producers.remove_known_strays(&bases)?;
         let range = RebuildRange {
