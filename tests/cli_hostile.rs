@@ -421,6 +421,20 @@ fn hostile_batches_take_little_memory() {
     }
 }
 
+/// All of them are recovered by whoever looks: what each takes must not add up.
+#[test]
+fn hundreds_of_small_segments_that_were_not_flushed_take_little_memory() {
+    let home = Home::new().set("internal.segment.bytes", 200);
+    let manager = home.open();
+    let log = t0(&manager);
+    for _ in 0..400 {
+        fill(&log, 2);
+    }
+    assert!(log.segments().len() >= 400);
+    manager.abandon();
+    run_all(&home, "hundreds of small segments");
+}
+
 #[test]
 fn state_of_hundreds_of_thousands_takes_little_memory() {
     let home = small();
