@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
 
 use super::{
@@ -58,7 +58,8 @@ struct State {
 /// A file in use, open or not.
 #[derive(Debug)]
 struct Slot {
-    path: PathBuf,
+    /// Changed under the pool's lock only.
+    path: ArcSwap<PathBuf>,
     mode: OpenMode,
     handle: ArcSwapOption<Handle>,
     /// Whether it was used since the ring last came by.
@@ -106,23 +107,6 @@ impl PooledFs {
             .filter_map(Weak::upgrade)
             .try_for_each(|slot| self.pool.pin(&slot, &*self.inner))
     }
-
-    /// What of a directory's files is open stays so.
-    fn pin_open_below(&self, dir: &Path) -> Result<()> {
-        let below: Vec<Weak<Slot>> = {
-            let state = self.pool.state.lock();
-            let from_here = state.in_use.range(dir.to_path_buf()..);
-            from_here
-                .take_while(|(path, _)| path.starts_with(dir))
-                .flat_map(|(_, slots)| slots.iter().cloned())
-                .collect()
-        };
-        below
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter(|slot| slot.handle.load().is_some())
-            .try_for_each(|slot| self.pool.pin(&slot, &*self.inner))
-    }
 }
 
 impl Slot {
@@ -148,7 +132,7 @@ impl Slot {
             return Ok(());
         }
         let gone = std::io::Error::from_raw_os_error(libc::ENOENT);
-        Err(Error::from_io("open", &self.path, &gone)
+        Err(Error::from_io("open", &self.path.load(), &gone)
             .context("another file was put in its place while it was in use"))
     }
 }
@@ -164,7 +148,7 @@ impl Pool {
         if let Some(handle) = slot.handle.load_full() {
             return Ok(handle);
         }
-        let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+        let file = self.open(&mut state, fs, &slot.path.load(), slot.mode)?;
         slot.check_same(&*file)?;
         let handle = Arc::new(Handle { file });
         slot.handle.store(Some(Arc::clone(&handle)));
@@ -178,7 +162,10 @@ impl Pool {
         let mut state = self.state.lock();
         make_room(&mut state, self.max_open);
         state.open += 1;
-        let slots = state.in_use.entry(slot.path.clone()).or_default();
+        let slots = state
+            .in_use
+            .entry(PathBuf::clone(&slot.path.load()))
+            .or_default();
         slots.push(Arc::downgrade(slot));
     }
 
@@ -254,7 +241,7 @@ impl Pool {
         if slot.handle.load().is_some() {
             state.open = state.open.saturating_sub(1);
         } else {
-            let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+            let file = self.open(&mut state, fs, &slot.path.load(), slot.mode)?;
             slot.check_same(&*file)?;
             slot.handle.store(Some(Arc::new(Handle { file })));
         }
@@ -264,12 +251,32 @@ impl Pool {
 }
 
 impl State {
+    /// The files below a directory have other names from now on.
+    fn rename_below(&mut self, from: &Path, to: &Path) {
+        let from_here = self.in_use.range(from.to_path_buf()..);
+        let below: Vec<PathBuf> = from_here
+            .map(|(path, _)| path)
+            .take_while(|path| path.starts_with(from))
+            .filter(|path| *path != from)
+            .cloned()
+            .collect();
+        for path in below {
+            let slots = self.in_use.remove(&path).unwrap_or_default();
+            let path = to.join(path.strip_prefix(from).unwrap_or(&path));
+            let name = Arc::new(path.clone());
+            for slot in slots.iter().filter_map(Weak::upgrade) {
+                slot.path.store(Arc::clone(&name));
+            }
+            self.in_use.entry(path).or_default().extend(slots);
+        }
+    }
+
     /// A file is no longer in use by its name.
     fn forget_name(&mut self, slot: &Arc<Slot>) {
-        if let Some(slots) = self.in_use.get_mut(&slot.path) {
+        if let Some(slots) = self.in_use.get_mut(&**slot.path.load()) {
             slots.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot)));
             if slots.is_empty() {
-                self.in_use.remove(&slot.path);
+                self.in_use.remove(&**slot.path.load());
             }
         }
     }
@@ -397,7 +404,7 @@ impl File for PooledFile {
 impl FileSystem for PooledFs {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let slot = Arc::new(Slot {
-            path: path.to_path_buf(),
+            path: ArcSwap::from_pointee(path.to_path_buf()),
             // It is there then, and is not to be made or emptied again.
             mode: match mode {
                 OpenMode::Read => OpenMode::Read,
@@ -453,8 +460,11 @@ impl FileSystem for PooledFs {
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.pin(from)?;
         self.pin(to)?;
-        self.pin_open_below(from)?;
-        self.inner.rename(from, to)
+        // With the lock: nobody opens a file below by the old name when that is gone.
+        let mut state = self.pool.state.lock();
+        self.inner.rename(from, to)?;
+        state.rename_below(from, to);
+        Ok(())
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
@@ -599,6 +609,45 @@ mod tests {
         let _another = fs.open(&path(3), OpenMode::Create).unwrap();
         let error = held.read_at(&mut bytes, 0).unwrap_err();
         assert!(error.is_not_found(), "{error}");
+    }
+
+    #[test]
+    fn files_below_a_directory_that_is_renamed_are_found_by_its_new_name() {
+        let (_, fs) = pooled(4);
+        fs.create_dir(Path::new("/d/old")).unwrap();
+        let files: Vec<_> = (0..3)
+            .map(|n| {
+                let path = PathBuf::from(format!("/d/old/{n}"));
+                let file = fs.open(&path, OpenMode::Create).unwrap();
+                file.write_at(b"abc", 0).unwrap();
+                file.sync().unwrap();
+                file
+            })
+            .collect();
+        let read = |n: usize| {
+            let mut bytes = [0; 3];
+            files[n].read_at(&mut bytes, 0).map(|_| bytes)
+        };
+        files[0].rest();
+        files[1].rest();
+        fs.rename(Path::new("/d/old"), Path::new("/d/new")).unwrap();
+        for n in 0..3 {
+            files[n].rest();
+            assert_eq!(read(n).unwrap(), *b"abc");
+            files[n].rest();
+        }
+        // Another one may have the old name; and what is removed by the new one is read on.
+        fs.create_dir(Path::new("/d/old")).unwrap();
+        let other = fs.open(Path::new("/d/old/0"), OpenMode::Create).unwrap();
+        for n in 0..3 {
+            fs.remove_file(&PathBuf::from(format!("/d/new/{n}")))
+                .unwrap();
+            files[n].rest();
+            assert_eq!(read(n).unwrap(), *b"abc");
+        }
+        drop((files, other));
+        assert_eq!(fs.open_files(), 0);
+        assert!(fs.pool.state.lock().in_use.is_empty());
     }
 
     #[test]
