@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use parking_lot::Mutex;
 
 use super::{
@@ -60,7 +60,8 @@ struct State {
 /// A file in use, open or not.
 #[derive(Debug)]
 struct Slot {
-    path: PathBuf,
+    /// Changed under the pool's lock only.
+    path: ArcSwap<PathBuf>,
     mode: OpenMode,
     handle: ArcSwapOption<Handle>,
     /// Whether it was used since the ring last came by.
@@ -108,27 +109,6 @@ impl PooledFs {
             .filter_map(Weak::upgrade)
             .try_for_each(|slot| self.pool.pin(&slot, &*self.inner))
     }
-
-    /// What of a directory's files is open stays so.
-    fn pin_open_below(&self, dir: &Path) -> Result<()> {
-        let below: Vec<Weak<Slot>> = {
-            let state = self.pool.state.lock();
-            let mut inside = dir.as_os_str().to_owned();
-            inside.push("/");
-            let is_inside =
-                |path: &OsStr| path.as_bytes().starts_with(inside.as_os_str().as_bytes());
-            let from_here = state.in_use.range(inside.clone()..);
-            from_here
-                .take_while(|(path, _)| is_inside(path))
-                .flat_map(|(_, slots)| slots.iter().cloned())
-                .collect()
-        };
-        below
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter(|slot| slot.handle.load().is_some())
-            .try_for_each(|slot| self.pool.pin(&slot, &*self.inner))
-    }
 }
 
 impl Slot {
@@ -154,7 +134,7 @@ impl Slot {
             return Ok(());
         }
         let gone = std::io::Error::from_raw_os_error(libc::ENOENT);
-        Err(Error::from_io("open", &self.path, &gone)
+        Err(Error::from_io("open", &self.path.load(), &gone)
             .context("another file was put in its place while it was in use"))
     }
 }
@@ -170,7 +150,7 @@ impl Pool {
         if let Some(handle) = slot.handle.load_full() {
             return Ok(handle);
         }
-        let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+        let file = self.open(&mut state, fs, &slot.path.load(), slot.mode)?;
         slot.check_same(&*file)?;
         let handle = Arc::new(Handle { file });
         slot.handle.store(Some(Arc::clone(&handle)));
@@ -186,7 +166,7 @@ impl Pool {
         state.open += 1;
         let slots = state
             .in_use
-            .entry(slot.path.clone().into_os_string())
+            .entry(slot.path.load().as_os_str().to_owned())
             .or_default();
         slots.push(Arc::downgrade(slot));
     }
@@ -263,7 +243,7 @@ impl Pool {
         if slot.handle.load().is_some() {
             state.open = state.open.saturating_sub(1);
         } else {
-            let file = self.open(&mut state, fs, &slot.path, slot.mode)?;
+            let file = self.open(&mut state, fs, &slot.path.load(), slot.mode)?;
             slot.check_same(&*file)?;
             slot.handle.store(Some(Arc::new(Handle { file })));
         }
@@ -273,12 +253,39 @@ impl Pool {
 }
 
 impl State {
+    /// The files below a directory have other names from now on.
+    fn rename_below(&mut self, from: &Path, to: &Path) {
+        let mut inside = from.as_os_str().to_owned();
+        inside.push("/");
+        let is_inside = |name: &OsStr| name.as_bytes().starts_with(inside.as_os_str().as_bytes());
+        let below: Vec<OsString> = self
+            .in_use
+            .range(inside.clone()..)
+            .map(|(name, _)| name)
+            .take_while(|name| is_inside(name))
+            .cloned()
+            .collect();
+        for old in below {
+            let slots = self.in_use.remove(&old).unwrap_or_default();
+            let old = Path::new(&old);
+            let path = to.join(old.strip_prefix(from).unwrap_or(old));
+            let name = Arc::new(path.clone());
+            for slot in slots.iter().filter_map(Weak::upgrade) {
+                slot.path.store(Arc::clone(&name));
+            }
+            self.in_use
+                .entry(path.into_os_string())
+                .or_default()
+                .extend(slots);
+        }
+    }
+
     /// A file is no longer in use by its name.
     fn forget_name(&mut self, slot: &Arc<Slot>) {
-        if let Some(slots) = self.in_use.get_mut(slot.path.as_os_str()) {
+        if let Some(slots) = self.in_use.get_mut(slot.path.load().as_os_str()) {
             slots.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot)));
             if slots.is_empty() {
-                self.in_use.remove(slot.path.as_os_str());
+                self.in_use.remove(slot.path.load().as_os_str());
             }
         }
     }
@@ -406,7 +413,7 @@ impl File for PooledFile {
 impl FileSystem for PooledFs {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let slot = Arc::new(Slot {
-            path: path.to_path_buf(),
+            path: ArcSwap::from_pointee(path.to_path_buf()),
             // It is there then, and is not to be made or emptied again.
             mode: match mode {
                 OpenMode::Read => OpenMode::Read,
@@ -462,16 +469,11 @@ impl FileSystem for PooledFs {
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.pin(from)?;
         self.pin(to)?;
-        self.pin_open_below(from)?;
-        self.inner.rename(from, to)
-    }
-
-    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
-        self.pin(one)?;
-        self.pin(other)?;
-        self.pin_open_below(one)?;
-        self.pin_open_below(other)?;
-        self.inner.exchange(one, other)
+        // With the lock: nobody opens a file below by the old name when that is gone.
+        let mut state = self.pool.state.lock();
+        self.inner.rename(from, to)?;
+        state.rename_below(from, to);
+        Ok(())
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
@@ -616,6 +618,45 @@ mod tests {
         let _another = fs.open(&path(3), OpenMode::Create).unwrap();
         let error = held.read_at(&mut bytes, 0).unwrap_err();
         assert!(error.is_not_found(), "{error}");
+    }
+
+    #[test]
+    fn files_below_a_directory_that_is_renamed_are_found_by_its_new_name() {
+        let (_, fs) = pooled(4);
+        fs.create_dir(Path::new("/d/old")).unwrap();
+        let files: Vec<_> = (0..3)
+            .map(|n| {
+                let path = PathBuf::from(format!("/d/old/{n}"));
+                let file = fs.open(&path, OpenMode::Create).unwrap();
+                file.write_at(b"abc", 0).unwrap();
+                file.sync().unwrap();
+                file
+            })
+            .collect();
+        let read = |n: usize| {
+            let mut bytes = [0; 3];
+            files[n].read_at(&mut bytes, 0).map(|_| bytes)
+        };
+        files[0].rest();
+        files[1].rest();
+        fs.rename(Path::new("/d/old"), Path::new("/d/new")).unwrap();
+        for n in 0..3 {
+            files[n].rest();
+            assert_eq!(read(n).unwrap(), *b"abc");
+            files[n].rest();
+        }
+        // Another one may have the old name; and what is removed by the new one is read on.
+        fs.create_dir(Path::new("/d/old")).unwrap();
+        let other = fs.open(Path::new("/d/old/0"), OpenMode::Create).unwrap();
+        for n in 0..3 {
+            fs.remove_file(&PathBuf::from(format!("/d/new/{n}")))
+                .unwrap();
+            files[n].rest();
+            assert_eq!(read(n).unwrap(), *b"abc");
+        }
+        drop((files, other));
+        assert_eq!(fs.open_files(), 0);
+        assert!(fs.pool.state.lock().in_use.is_empty());
     }
 
     #[test]

@@ -70,11 +70,14 @@ impl Log {
 
     fn flush_below(&self, upto: Offset, reach: Reach) -> Result<()> {
         let is_done = || upto <= self.recovery_point();
-        if is_done() && !self.is_new() {
-            return Ok(());
-        }
-        let Some(_leader) = self.flush_group.join(is_done) else {
-            return Ok(());
+        let _leader = loop {
+            if is_done() && !self.is_new() {
+                return Ok(());
+            }
+            // Of a log without records all is done but its names: who waited for one that failed looks for itself.
+            if let Some(leader) = self.flush_group.join(is_done) {
+                break leader;
+            }
         };
         let _flush = Locked::new(Level::Flush, || self.flush.lock());
         self.health().check()?;
@@ -165,8 +168,18 @@ impl Log {
         }
     }
 
-    /// Makes the names of a log durable that was made since the last flush, under the flush lock: before the first bytes of
-    /// it are, and before anything outside of its directory tells of it.
+    /// Makes the names of a log durable that was made since the last flush: before anything outside of its directory tells
+    /// of it.
+    pub(crate) fn ensure_named(&self) -> Result<()> {
+        if !self.is_new() {
+            return Ok(());
+        }
+        let _flush = Locked::new(Level::Flush, || self.flush.lock());
+        self.check_open()?;
+        self.sync_new_log()
+    }
+
+    /// As [`Self::ensure_named`], under the flush lock: before the first bytes of it are durable.
     pub(super) fn sync_new_log(&self) -> Result<()> {
         if self.is_new() {
             self.sync_names()
@@ -178,19 +191,25 @@ impl Log {
     /// Whether it was made since the last flush, and is still there.
     fn is_new(&self) -> bool {
         let writer = self.lock_writer();
-        matches!(writer.names, Names::OfNewLog(_)) && self.state.load(Ordering::SeqCst) != DELETED
+        let is_new = matches!(writer.names, Names::OfNewLog(_) | Names::BeingSynced(_));
+        is_new && self.state.load(Ordering::SeqCst) != DELETED
     }
 
     /// Makes the names durable that are not yet, with the snapshot that a roll made, under the flush lock.
     fn sync_names(&self) -> Result<()> {
+        if self.is_deleted() {
+            // Its directory has another name: that it is not found is no failure of the disk.
+            return self.check_open();
+        }
+        self.health().check()?;
         let (names, snapshot) = {
             let mut writer = self.lock_writer();
             let names = writer.names;
             match names {
                 Names::Durable => return Ok(()),
                 // Appends go on meanwhile. A file that one of them replaces is not left to the sync that has begun.
-                Names::OfNewLog(_) => writer.names = Names::Durable,
-                Names::OfNewSegment => {}
+                Names::OfNewLog(name) => writer.names = Names::BeingSynced(name),
+                Names::BeingSynced(_) | Names::OfNewSegment => {}
             }
             (names, writer.producers.take_unsynced())
         };
@@ -199,7 +218,9 @@ impl Log {
             .map_or(Ok(()), |file| file.sync())
             .and_then(|()| self.fs.sync_dir(&self.dir()))
             .and_then(|()| match names {
-                Names::OfNewLog(name) => self.health().sync_name(&*self.fs, name),
+                Names::OfNewLog(name) | Names::BeingSynced(name) => {
+                    self.health().sync_name(&*self.fs, name)
+                }
                 Names::Durable | Names::OfNewSegment => Ok(()),
             });
         let mut writer = self.lock_writer();

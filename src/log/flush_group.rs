@@ -1,14 +1,17 @@
 //! Who wants a log flushed at the same time shares one sync: the first one does it for those that have come by then.
 //!
 //! Threads that append and sync in turn come back together. The next one to sync would go alone if it did not wait until the
-//! others have appended again; so it waits for as many as shared the sync before, at most half as long as that took. Alone it
-//! never waits.
+//! others have appended again; so it waits for as many as shared the sync before, at most half as long as that took, and never
+//! long. Alone it does not wait.
 
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::io::{Deadline, Stopwatch};
+
+/// A leader never waits longer than this: after a sync that took seconds the others may have gone for good.
+const GATHER_MAX: Duration = Duration::from_millis(10);
 
 /// The threads that wait for a flush of a log.
 #[derive(Debug, Default)]
@@ -69,7 +72,7 @@ impl FlushGroup {
 
     /// Lets those come back that shared the last flush. How many there are then.
     fn gather(&self, state: &mut MutexGuard<'_, State>) -> usize {
-        let until = Deadline::within(state.last_took / 2);
+        let until = Deadline::within((state.last_took / 2).min(GATHER_MAX));
         while state.waiting + 1 < state.last_size && !until.has_passed() {
             let left = until.left().unwrap_or_default();
             let _ = self.gathered.wait_for(state, left);
@@ -126,6 +129,19 @@ mod tests {
         assert_eq!(flushed.into_inner(), 1600);
         assert!((200..=1600).contains(&flushes), "{flushes}");
         assert!(!group.state.lock().has_leader);
+    }
+
+    /// Those that shared a sync of an hour may have gone for good.
+    #[test]
+    fn a_leader_does_not_wait_long_for_those_that_do_not_come_back() {
+        let group = FlushGroup::default();
+        {
+            let mut state = group.state.lock();
+            (state.last_size, state.last_took) = (64, Duration::from_hours(1));
+        }
+        let began = std::time::Instant::now();
+        assert_eq!(group.join(|| false).map(|leader| leader.size), Some(1));
+        assert!(began.elapsed() < Duration::from_mins(1));
     }
 
     #[test]

@@ -66,9 +66,11 @@ impl DirHealth {
         if *durable >= name.0 {
             return Ok(());
         }
+        // One that failed is not tried again: the next would find nothing wrong, and the names might be lost.
+        self.check()?;
         // Before the sync: what is made during it may miss it.
         let made = self.names.made.load(Ordering::SeqCst);
-        fs.sync_dir(&self.path)?;
+        fs.sync_dir(&self.path).map_err(|e| self.judge(e))?;
         *durable = made;
         Ok(())
     }
@@ -171,6 +173,28 @@ mod tests {
         }
 
         fn end(&self) {}
+    }
+
+    /// The second may have waited while the first failed: the system tells a failure once.
+    #[test]
+    fn names_whose_sync_failed_are_not_synced_again() {
+        use crate::io::SimFs;
+        use crate::io::sim::{Fault, OpKind};
+        let fs = SimFs::new();
+        let dir = Path::new("/d");
+        fs.create_dir(dir).unwrap();
+        let health = DirHealth::new(dir.to_path_buf());
+        let (first, second) = (health.name_made(), health.name_made());
+        // Without a descriptor nothing was synced, and nothing failed.
+        fs.inject(Fault::once(OpKind::SyncDir, "/d", libc::EMFILE));
+        let refused = health.sync_name(&fs, first).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NoFiles);
+        fs.inject(Fault::once(OpKind::SyncDir, "/d", libc::EIO));
+        assert!(health.sync_name(&fs, first).unwrap_err().took_dir_offline());
+        let syncs = fs.counts().dir_syncs;
+        let refused = health.sync_name(&fs, second).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::DirOffline);
+        assert_eq!(fs.counts().dir_syncs, syncs);
     }
 
     /// Several threads may fail in one directory at the same time.

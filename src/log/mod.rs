@@ -189,6 +189,8 @@ enum Names {
     /// The log was made since the last flush, and no power cut has to spare anything of it: the name of its directory, and
     /// those in it, become durable with the first bytes.
     OfNewLog(NewName),
+    /// As before, and a flush is about to make them durable: what is replaced from now on it may miss.
+    BeingSynced(NewName),
 }
 
 /// A log is open until it is closed; then every call answers CLOSED.

@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 
 use super::Log;
-use super::lock_order::{Level, Locked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::Offset;
 
@@ -31,11 +30,8 @@ impl Log {
 
     /// Lets the log start at `start`, if it starts below. Whether it moved.
     pub(super) fn raise_start(&self, start: Offset) -> Result<bool> {
-        {
-            // What a checkpoint says of a log that a power cut took would be believed of the next one of its name.
-            let _flush = Locked::new(Level::Flush, || self.flush.lock());
-            self.sync_new_log()?;
-        }
+        // What a checkpoint says of a log that a power cut took would be believed of the next one of its name.
+        self.ensure_named()?;
         let mut writer = self.lock_writer();
         self.check_writable(&writer)?;
         if start > writer.high_watermark {

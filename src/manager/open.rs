@@ -91,9 +91,15 @@ impl Manager {
                 .filter(|f| f.dir.parent() == Some(dir.path.as_path()))
                 .map(|f| f.partition.clone())
                 .collect();
-            says_too_much.push(logs.values().chain(futures.values()).any(|log| {
-                dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
-            }));
+            says_too_much.push(
+                logs.values().chain(futures.values()).any(|log| {
+                    dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
+                }) || dir.checkpoints.speaks_of_others(|partition| {
+                    let loaded = [logs.get(partition), futures.get(partition)];
+                    unserved.contains(partition)
+                        || loaded.into_iter().flatten().any(|log| dir.holds(log))
+                }),
+            );
             dir.checkpoints.keep_only(&unserved);
         }
         let schedule = Schedule::new(&options.config.broker, options.clock.now());
@@ -131,8 +137,8 @@ impl Manager {
         Ok(opened)
     }
 
-    /// Writes the checkpoints of the directories whose files vouch for more than was found, before anything is appended that
-    /// they would vouch for then.
+    /// Writes the checkpoints of the directories whose files vouch for more than was found, before anything is appended, or
+    /// made, that they would vouch for then.
     fn lower_checkpoints(&self, says_too_much: &[bool]) -> Result<()> {
         let logs = self.logs();
         let dirs = self.dirs.iter().zip(says_too_much);

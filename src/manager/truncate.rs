@@ -56,6 +56,8 @@ impl Manager {
         if target <= start || target > high_watermark {
             return log.delete_records(before);
         }
+        // What is stored must not outlive the log.
+        log.ensure_named()?;
         // On disk first: what was deleted for a reader must not come back.
         self.change(log, Limit::StartAtLeast(target), || {
             log.delete_records(target)
