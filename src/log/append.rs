@@ -11,7 +11,7 @@ use super::leader_epochs::note_epochs;
 use super::roll::{PendingRoll, RollInput, Rolled, should_roll};
 use super::staging::{self, Changes, Outcome};
 use super::validation::{self, Origin};
-use super::{Log, Names, Writer};
+use super::{Log, Writer};
 use crate::config::{LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{self, Batch, BatchHeader};
@@ -426,7 +426,9 @@ impl Log {
             }
         };
         let rolled = self.maybe_roll(writer, &stamped, config)?;
-        if rolled == Rolled::FlushFirst || writer.names == Names::OfNewSegment {
+        let is_flushed =
+            options.durability == WriteDurability::Synced || config.flush_messages < i64::MAX;
+        if rolled == Rolled::FlushFirst || writer.names.come_first(is_flushed) {
             return Ok(None);
         }
         let first_offset = stamped.known_first_offset().unwrap_or(Offset::NONE);

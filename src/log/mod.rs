@@ -193,6 +193,18 @@ enum Names {
     BeingSynced(NewName),
 }
 
+impl Names {
+    /// Whether they must be durable before an append: one that is flushed has failed, or is in the log, and not both because
+    /// a name could not be synced.
+    fn come_first(self, is_flushed: bool) -> bool {
+        match self {
+            Self::Durable => false,
+            Self::OfNewSegment => true,
+            Self::OfNewLog(_) | Self::BeingSynced(_) => is_flushed,
+        }
+    }
+}
+
 /// A log is open until it is closed; then every call answers CLOSED.
 const OPEN: u8 = 0;
 const CLOSED: u8 = 1;

@@ -81,7 +81,7 @@ fn run_with(
         // An append that was stored and then could not be synced is in the log, and the directory offline: whether the disk
         // has it nobody can say.
         let adopted = ends != ends_now;
-        if adopted && !matches!(op.kind, OpKind::Sync | OpKind::SyncDir) {
+        if adopted && op.kind != OpKind::Sync {
             return Err(at(format!(
                 "the failed append moved {ends:?} to {ends_now:?}"
             )));
