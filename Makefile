@@ -11,7 +11,7 @@ VERSION := $(shell sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 FIXTURE := tests/fixtures/kafka-4.4.0-broker.tar.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install go-lib test test-long header bench bench-long interop java java-install java-bench tools clean
+.PHONY: help quickstart install go-lib test test-long header bench bench-long growth peers interop java java-install java-bench tools clean
 
 help: ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -55,13 +55,19 @@ BENCH := $(CARGO) bench --no-default-features
 
 bench: interop ## Measure klog in turns with Kafka's own classes and with plain reads and writes; writes docs/benchmarks.md.
 	$(BENCH) --bench beside
+	$(BENCH) --bench growth
 
-bench-long: interop ## The same with more rounds and larger logs; then calls of the C ABI, and what opening and cleaning take.
+bench-long: interop ## The same with more rounds and larger logs; then other queues, and calls of the C ABI.
 	$(BENCH) --bench beside -- --long
-	$(BENCH) --bench log
-	$(BENCH) --bench open
-	$(BENCH) --bench cleaner
+	$(BENCH) --bench growth -- --long
+	benches/peers/run --long
 	$(BENCH) --bench calls --features sim,test-hooks
+
+growth: ## Measure how time and memory grow with bytes, segments and partitions; writes docs/benchmarks.md and docs/growth.
+	$(BENCH) --bench growth
+
+peers: ## Measure klog in turns with other queues and logs that a program may embed; writes docs/benchmarks.md.
+	benches/peers/run
 
 interop: tests/interop/target/klog-interop.jar ## Build the referee: Kafka's own storage classes.
 

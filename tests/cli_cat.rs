@@ -194,23 +194,130 @@ fn logs_of_real_brokers_come_through_every_format() {
     assert!(logs > 10, "{logs} logs");
 }
 
+/// Of every format, with transactions and their markers, delete horizons and both kinds of timestamps.
 #[test]
 fn raw_batches_keep_every_byte() {
-    let fixture = fixture::extract("kafka-4.4.0-mixed");
-    let dump = Text::parse(&command::dump(&fixture.dir));
-    for partition in dump.logs.iter().map(|(name, _)| name) {
-        let raw = cat(&fixture.dir, partition, &["--format=raw"]);
-        let copy = Home::new();
-        append_to(&copy.dir, &["--format=raw"], &raw);
-        assert_eq!(cat(&copy.dir, "t-0", &["--format=raw"]), raw, "{partition}");
-        for more in [&[][..], &["--committed"]] {
-            assert_eq!(
-                cat(&copy.dir, "t-0", more),
-                cat(&fixture.dir, partition, more),
-                "{partition} {more:?}"
+    let wanted = [
+        " magic=0 ",
+        " magic=1 ",
+        " magic=2 ",
+        " tstype=append ",
+        " txn=1 ",
+        " ctl=1 ",
+    ];
+    let mut seen = [0; 6];
+    let mut horizons = 0;
+    for name in ["kafka-4.4.0-mixed", "kafka-4.4.0-broker", "kafka-legacy"] {
+        let fixture = fixture::extract(name);
+        let dump = Text::parse(&command::dump(&fixture.dir));
+        for (partition, log) in &dump.logs {
+            let raw = cat(&fixture.dir, partition, &["--format=raw"]);
+            let copy = Home::new();
+            append_to(&copy.dir, &["--format=raw"], &raw);
+            assert_eq!(cat(&copy.dir, "t-0", &["--format=raw"]), raw, "{partition}");
+            // A batch that the log starts inside of is copied whole.
+            let from = format!("--from={}", log.field("start"));
+            for more in [&[from.as_str()][..], &[&from, "--committed"]] {
+                assert_eq!(
+                    cat(&copy.dir, "t-0", more),
+                    cat(&fixture.dir, partition, more),
+                    "{partition} {more:?}"
+                );
+            }
+            let copied = Text::parse(&command::dump(&copy.dir));
+            let copied = copied.log("t-0");
+            // Batches are the same but for where they lie.
+            let batches = |lines: Vec<&str>| -> Vec<String> {
+                lines
+                    .iter()
+                    .map(|line| line.split_once(" base=").unwrap().1.to_owned())
+                    .collect()
+            };
+            let batches = (
+                batches(log.starting("batch")),
+                batches(copied.starting("batch")),
             );
+            assert!(batches.0.ends_with(&batches.1), "{partition}");
+            assert!(log.number("start") > 0 || batches.0 == batches.1);
+            // The copy knows those too that have expired. What compaction took told of producers as well.
+            let producers = copied.starting("producer");
+            let is_known = |line: &&str| producers.contains(line);
+            if !partition.contains("compact") {
+                assert!(log.starting("producer").iter().all(is_known), "{partition}");
+            }
+            for (seen, word) in seen.iter_mut().zip(wanted) {
+                *seen += batches.1.iter().filter(|line| line.contains(word)).count();
+            }
+            horizons += batches
+                .1
+                .iter()
+                .filter(|line| !line.contains(" horizon=- "))
+                .count();
         }
     }
+    println!("{seen:?} of {wanted:?}, {horizons} delete horizons");
+    assert!(seen.iter().all(|count| *count > 0) && horizons > 0);
+}
+
+/// Records keep their kind of timestamp, and are no part of a transaction any more.
+#[test]
+fn records_of_transactions_and_of_append_time_become_plain_records() {
+    let (mut append_times, mut transactions) = (0, 0);
+    for name in ["kafka-4.4.0-mixed", "kafka-4.4.0-broker", "kafka-legacy"] {
+        let fixture = fixture::extract(name);
+        let dump = Text::parse(&command::dump(&fixture.dir));
+        for (partition, log) in &dump.logs {
+            let json = cat(&fixture.dir, partition, &["--format=json"]);
+            let copy = Home::new();
+            append_to(&copy.dir, &["--format=json", "--keep-offsets"], &json);
+            let copied = Text::parse(&command::dump(&copy.dir));
+            let copied = copied.log("t-0");
+            let count =
+                |lines: Vec<&str>, word: &str| lines.iter().filter(|l| l.contains(word)).count();
+            assert_eq!(count(copied.starting("batch"), " txn=1 "), 0, "{partition}");
+            assert!(copied.starting("ctl").is_empty(), "{partition}");
+            let word = " tstype=append ";
+            let had = count(log.starting("batch"), word);
+            assert_eq!(
+                had > 0,
+                count(copied.starting("batch"), word) > 0,
+                "{partition}"
+            );
+            append_times += had;
+            transactions += count(log.starting("batch"), " txn=1 ");
+        }
+    }
+    assert!(
+        append_times > 0 && transactions > 0,
+        "{append_times} {transactions}"
+    );
+}
+
+#[test]
+fn a_follower_goes_on_at_the_start_of_a_log_that_retention_was_faster_in() {
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    fill(&log, 10);
+    log.delete_records(Offset(4)).unwrap();
+    manager.close().unwrap();
+    let dir = home.dir.to_str().unwrap();
+    let args = ["cat", dir, "t-0", "--from=0", "--template=%o"];
+    let refused = klog(args);
+    assert!(
+        refused.stderr.contains("OFFSET_OUT_OF_RANGE"),
+        "{}",
+        refused.stderr
+    );
+    let followed = klog([&args[..], &["--follow", "--count=2"]].concat());
+    assert_eq!((followed.code, followed.stdout.as_str()), (0, "4\n5\n"));
+    assert!(
+        followed
+            .stderr
+            .contains("offsets 0..4 were deleted before they were read"),
+        "{}",
+        followed.stderr
+    );
 }
 
 #[test]

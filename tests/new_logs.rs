@@ -175,7 +175,8 @@ fn an_empty_log_that_was_flushed_survives_every_power_cut() {
 #[test]
 fn the_epochs_of_a_new_log_survive_every_power_cut() {
     let disk = SimFs::new();
-    let log = make(&open(&disk), "a");
+    let manager = open(&disk);
+    let log = make(&manager, "a");
     let in_epoch = |epoch, durability| {
         let options = AppendOptions {
             leader_epoch: Some(LeaderEpoch(epoch)),
@@ -189,6 +190,7 @@ fn the_epochs_of_a_new_log_survive_every_power_cut() {
     // From here on a recovery does not read again what tells of them.
     log.roll().unwrap();
     in_epoch(5, WriteDurability::Synced);
+    manager.checkpoint().unwrap();
     for seed in 0..CUTS {
         let manager = open(&disk.after_power_cut(seed));
         let found = manager.log(&partition("a")).unwrap();
@@ -284,6 +286,30 @@ fn a_new_log_is_there_once_records_of_it_were_deleted() {
     for seed in 0..CUTS {
         let manager = open(&disk.after_power_cut(seed));
         assert!(manager.log(&partition("a")).is_ok(), "cut {seed}");
+    }
+}
+
+#[test]
+fn a_new_log_is_there_once_it_was_cut() {
+    let cuts: [fn(&Log); 3] = [
+        |log| assert!(log.truncate_to(Offset(2)).unwrap()),
+        |log| log.truncate_fully(Offset(2), None).unwrap(),
+        // Nothing is to be cut, and what comes next is durable all the same.
+        |log| assert!(!log.truncate_to(Offset(9)).unwrap()),
+    ];
+    for (n, cut) in cuts.into_iter().enumerate() {
+        let disk = SimFs::new();
+        let manager = open(&disk);
+        let log = make(&manager, "a");
+        append(&log, 5);
+        cut(&log);
+        append_synced(&log).unwrap();
+        for seed in 0..CUTS {
+            let manager = open(&disk.after_power_cut(seed));
+            let found = manager.log(&partition("a"));
+            let end = found.map(|log| log.end_offset());
+            assert_eq!(end.ok(), Some(log.end_offset()), "way {n}, cut {seed}");
+        }
     }
 }
 
@@ -541,8 +567,9 @@ fn a_new_log_that_moves_is_there_once_or_was_never_there() {
     let disk = SimFs::new();
     {
         use klog::io::{FileSystem, create_dir_all};
-        DIRS.iter()
-            .for_each(|dir| create_dir_all(&disk, Path::new(dir)).unwrap());
+        for dir in DIRS {
+            create_dir_all(&disk, Path::new(dir)).unwrap();
+        }
         disk.sync_dir(Path::new("/")).unwrap();
     }
     let manager = open_both(&disk);

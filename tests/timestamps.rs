@@ -219,3 +219,43 @@ fn times_are_the_same_before_and_after_a_crash_and_a_close() {
     manager.close().unwrap();
     assert_eq!(answers(&t0(&home.open())), expected);
 }
+
+/// What a log remembers of its segments' times must not change an answer: beside one that is asked once.
+#[test]
+fn answers_do_not_depend_on_what_was_asked_before() {
+    let seed: u64 = std::env::var("KLOG_SEED").map_or_else(
+        |_| u64::from(std::process::id()),
+        |seed| seed.parse().unwrap(),
+    );
+    println!("KLOG_SEED={seed}");
+    let mut state = seed;
+    let mut random = |below: i64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        i64::try_from(state >> 40).unwrap() % below
+    };
+    for _ in 0..15 {
+        let home = Home::new().set("internal.segment.bytes", 200);
+        let manager = home.open();
+        let log = t0(&manager);
+        let mut asked = Vec::new();
+        for _ in 0..20 {
+            // Of some segments no record has a time: that of the file counts.
+            let ts = if random(6) == 0 { -1 } else { random(1000) };
+            append(&log, &five(ts));
+            for _ in 0..random(3) {
+                let target = random(1100);
+                asked.push((target, find(&log, target)));
+            }
+        }
+        for _ in 0..40 {
+            let target = random(1100);
+            let known = find(&log, target);
+            let copy = home.copied();
+            assert_eq!(known, find(&t0(&copy.open()), target), "for {target}");
+            assert_eq!(known, find(&log, target), "for {target} again");
+        }
+        assert!(!asked.is_empty());
+    }
+}

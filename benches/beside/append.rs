@@ -4,9 +4,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Barrier};
-use std::thread;
-use std::time::Instant;
+use std::sync::Arc;
 
 use klog::config::LogConfig;
 use klog::format::builder::{BatchBuilder, BatchOptions};
@@ -20,7 +18,7 @@ use super::rounds::{Contest, Floor, K_CALLS, KafkaWork, M_RECORDS, Unit, Work};
 use super::{Bench, fresh};
 
 /// Where the checksum of a batch begins.
-const CHECKED_FROM: usize = 21;
+pub(crate) const CHECKED_FROM: usize = 21;
 
 /// A log that nothing was appended to.
 pub(crate) fn empty_log(dir: &Path) -> Arc<Log> {
@@ -51,7 +49,6 @@ struct Built {
     batches: u64,
     each: u64,
     codec: Codec,
-    threads: u64,
 }
 
 impl Built {
@@ -62,21 +59,13 @@ impl Built {
         };
         Box::new(move || {
             let log = empty_log(&dir);
-            let work = || {
-                let mut builder = BatchBuilder::new();
-                for n in 0..self.batches / self.threads {
-                    data.fill(&mut builder, (n * self.each) % EACH, self.each, TIME);
-                    black_box(log.append(&mut builder, &options).unwrap());
-                }
-            };
-            let seconds = if self.threads == 1 {
-                let began = Worked::start();
-                work();
-                began.seconds()
-            } else {
-                in_threads(self.threads, work)
-            };
-            self.records() / seconds
+            let mut builder = BatchBuilder::new();
+            let began = Worked::start();
+            for n in 0..self.batches {
+                data.fill(&mut builder, (n * self.each) % EACH, self.each, TIME);
+                black_box(log.append(&mut builder, &options).unwrap());
+            }
+            self.records() / began.seconds()
         })
     }
 
@@ -86,7 +75,6 @@ impl Built {
                 &self.batches.to_string(),
                 &self.each.to_string(),
                 self.codec.name(),
-                &self.threads.to_string(),
             ];
             let seconds = kafka.seconds_with_records("append_built", &fresh(&dir), &fields);
             self.records() / seconds
@@ -104,26 +92,8 @@ pub(crate) fn append_by_klog(data: &Data, dir: PathBuf, batches: u64) -> Work<'_
         batches,
         each: EACH,
         codec: Codec::None,
-        threads: 1,
     };
     built.by_klog(data, dir)
-}
-
-/// Runs `work` in so many threads at once; the seconds until the last is done.
-pub(crate) fn in_threads(threads: u64, work: impl Fn() + Sync) -> f64 {
-    let ready = Barrier::new(threads as usize + 1);
-    let mut began = Instant::now();
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                ready.wait();
-                work();
-            });
-        }
-        ready.wait();
-        began = Instant::now();
-    });
-    began.elapsed().as_secs_f64()
 }
 
 /// The rows of the design.
@@ -173,7 +143,6 @@ pub(crate) fn rows(bench: &mut Bench) {
             batches,
             each: EACH,
             codec: Codec::None,
-            threads: 1,
         },
         Some(2.0),
         Some(("raw", raw(file.clone(), ready, batches, EACH), Some(0.6))),
@@ -188,7 +157,6 @@ pub(crate) fn rows(bench: &mut Bench) {
             batches: batches * 20,
             each: 1,
             codec: Codec::None,
-            threads: 1,
         },
         Some(3.0),
         Some(("raw", raw(file, one, batches * 20, 1), Some(0.5))),
@@ -227,7 +195,6 @@ fn codec_row(
             batches,
             each: EACH,
             codec,
-            threads: 1,
         },
         floor,
         Some(("codec alone", alone, alone_floor)),
@@ -254,27 +221,8 @@ fn built_row(
     });
 }
 
-/// The other codecs, and several threads.
+/// The other codecs.
 pub(crate) fn more_rows(bench: &mut Bench) {
     codec_row(bench, Codec::Snappy, "build and append, snappy", None, None);
     codec_row(bench, Codec::Gzip, "build and append, gzip", None, None);
-    for (threads, name) in [
-        (2, "build and append, 2 threads"),
-        (4, "build and append, 4 threads"),
-    ] {
-        built_row(
-            bench,
-            name,
-            "100 a batch, all to one log",
-            M_RECORDS,
-            Built {
-                batches: bench.size.batches,
-                each: EACH,
-                codec: Codec::None,
-                threads,
-            },
-            None,
-            None,
-        );
-    }
 }

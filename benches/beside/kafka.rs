@@ -42,10 +42,20 @@ impl Kafka {
         dir: &Path,
         fields: &[&str],
     ) -> f64 {
+        number(&self.ask_with_records(command, dir, fields), "ns") / 1e9
+    }
+
+    /// The whole answer of a command that takes a directory and the file of records.
+    pub(crate) fn ask_with_records(
+        &mut self,
+        command: &str,
+        dir: &Path,
+        fields: &[&str],
+    ) -> String {
         let records = self.records.clone();
-        let mut all = vec![records.to_str().unwrap()];
+        let mut all = vec![command, dir.to_str().unwrap(), records.to_str().unwrap()];
         all.extend(fields);
-        self.seconds(command, dir, &all)
+        self.ask(&all)
     }
 }
 

@@ -25,7 +25,7 @@ fn field(path: &str, name: &str) -> String {
 }
 
 /// Lines about machine, programs and run.
-pub(crate) fn facts(kafka: &mut Kafka, root: &Path, took: Duration) -> Vec<String> {
+pub(crate) fn facts(kafka: Option<&mut Kafka>, root: &Path, took: Duration) -> Vec<String> {
     let root = root.to_str().unwrap();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -41,7 +41,13 @@ pub(crate) fn facts(kafka: &mut Kafka, root: &Path, took: Duration) -> Vec<Strin
             said("stat", &["--file-system", "--format=%T", root])
         ),
         format!("compiler: {}", said("rustc", &["--version"])),
-        format!("Kafka: {}", kafka.ask(&["version"]).trim()),
+        format!(
+            "Kafka: {}",
+            kafka.map_or("none".to_owned(), |kafka| kafka
+                .ask(&["version"])
+                .trim()
+                .to_owned())
+        ),
         format!(
             "klog: {}",
             said("git", &["describe", "--always", "--dirty"])

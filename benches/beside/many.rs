@@ -10,9 +10,10 @@ use klog::types::TopicPartition;
 
 use super::data::{Data, TIME};
 use super::directories::{many, open, options};
+use super::held::held;
 use super::kafka::number;
-use super::rounds::{A_SECOND, Beside, Contest, KafkaWork, Row, Spread, Unit, Work};
-use super::{Bench, fresh, table};
+use super::rounds::{A_SECOND, Contest, KafkaWork, Row, Work, cost};
+use super::{Bench, fresh, made_for};
 
 fn create_by_klog(data: &Data, dir: PathBuf, logs: u32) -> Work<'_> {
     Box::new(move || {
@@ -56,6 +57,23 @@ fn open_by_kafka(dir: PathBuf, logs: u32) -> KafkaWork<'static> {
     Box::new(move |kafka| f64::from(logs) / kafka.seconds("load", &dir, &["2"]))
 }
 
+fn close_by_klog(dir: PathBuf, logs: u32) -> Work<'static> {
+    Box::new(move || {
+        let manager = open(&dir);
+        assert_eq!(manager.logs().len(), logs as usize);
+        let began = Instant::now();
+        manager.close().unwrap();
+        f64::from(logs) / began.elapsed().as_secs_f64()
+    })
+}
+
+fn close_by_kafka(dir: PathBuf, logs: u32) -> KafkaWork<'static> {
+    Box::new(move |kafka| f64::from(logs) / kafka.seconds("close", &dir, &[]))
+}
+
+const OPEN: &str = "open many logs after a clean stop";
+const CLOSE: &str = "close many logs";
+
 pub(crate) fn rows(bench: &mut Bench) {
     let data = Data::new();
     let logs = bench.size.partitions;
@@ -68,19 +86,27 @@ pub(crate) fn rows(bench: &mut Bench) {
         kafka: Some((create_by_kafka(kafka.clone(), logs), Some(4.0))),
         other: None,
     });
-    let names = ["open many logs after a clean stop", IDLE[0].0];
-    if !names.iter().any(|name| bench.wants(name)) {
+    let is_wanted = [OPEN, CLOSE, IDLE[0].0]
+        .iter()
+        .any(|name| bench.wants(name));
+    if !is_wanted {
         return;
     }
-    for dir in [&klog, &kafka] {
-        many(&fresh(dir), logs.cast_signed());
-    }
+    made_for([&klog, &kafka], |dir| many(dir, logs.cast_signed()));
     bench.run(Contest {
-        name: "open many logs after a clean stop",
+        name: OPEN,
         includes: "2 threads, the default; the same number",
         unit: A_SECOND,
         klog: open_by_klog(klog.clone(), logs),
         kafka: Some((open_by_kafka(kafka.clone(), logs), Some(10.0))),
+        other: None,
+    });
+    bench.run_slow(Contest {
+        name: CLOSE,
+        includes: "directory as above, loaded and untouched: all that is to be durable made so, and the marker of a clean stop",
+        unit: A_SECOND,
+        klog: close_by_klog(klog.clone(), logs),
+        kafka: Some((close_by_kafka(kafka.clone(), logs), None)),
         other: None,
     });
     if bench.wants(IDLE[0].0) {
@@ -97,7 +123,8 @@ const IDLE: [(&str, &str, f64); 3] = [
 
 fn idle(bench: &mut Bench, klog: &Path, kafka: &Path) {
     let logs = f64::from(bench.size.partitions);
-    let answer = bench.kafka.ask(&["idle", kafka.to_str().unwrap()]);
+    let asked = bench.kafka.as_mut();
+    let answer = asked.map(|asked| asked.ask(&["idle", kafka.to_str().unwrap()]));
     let before = held();
     let manager = open(klog);
     let after = held();
@@ -105,36 +132,18 @@ fn idle(bench: &mut Bench, klog: &Path, kafka: &Path) {
     let keys = ["heap", "descriptors", "mappings"];
     for (n, (name, unit, most)) in IDLE.into_iter().enumerate() {
         let each = (after[n] - before[n]) / logs;
-        let by_kafka = number(&answer, keys[n]) / logs;
-        let size = if n == 0 { 1024.0 } else { 1.0 };
-        let row = Row {
-            name,
-            includes: "directory as above, loaded and untouched; klog may take 4 KB, and no descriptor or mapping each",
-            unit: Unit { name: unit, size },
-            klog: Spread::of(vec![each]),
-            // Told the other way round, so that more is better as everywhere.
-            kafka: Some(Beside {
-                rate: Spread::of(vec![by_kafka]),
-                ratio: Spread::of(vec![by_kafka / each]),
-                floor: Some(if most > 0.0 { by_kafka / most } else { 20.0 }),
-            }),
-            other: None,
-        };
-        table::print(&row);
-        bench.rows.push(row);
+        let by_kafka = answer.as_ref().map(|answer| number(answer, keys[n]) / logs);
+        let floor = by_kafka.map(|each| if most > 0.0 { each / most } else { 20.0 });
+        bench.add(Row::new(
+            (
+                name,
+                "directory as above, loaded and untouched; klog may take 4 KB, and no descriptor or mapping each",
+                cost(unit, if n == 0 { 1024.0 } else { 1.0 }),
+            ),
+            vec![each],
+            by_kafka.map(|each| (vec![each], floor)),
+            None,
+        ));
     }
     manager.close().unwrap();
-}
-
-/// Bytes that were allocated and not given back, descriptors, mappings.
-fn held() -> [f64; 3] {
-    // SAFETY: it fills a plain struct.
-    let heap = unsafe { libc::mallinfo2() };
-    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let mappings = std::fs::read_to_string("/proc/self/maps").unwrap();
-    [
-        (heap.uordblks + heap.hblkhd) as f64,
-        descriptors as f64,
-        mappings.lines().count() as f64,
-    ]
 }

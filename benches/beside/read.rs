@@ -24,8 +24,6 @@ const NAMES: [&str; 4] = [
     "random read of one batch",
     "offset for a timestamp",
 ];
-const RANDOM_READS: u64 = 100_000;
-const LOOKUPS: u64 = 50_000;
 const FETCH_BYTES: usize = 1 << 20;
 
 pub(crate) fn open(dir: &Path) -> Arc<Log> {
@@ -86,7 +84,7 @@ fn fetch_by_klog(log: Arc<Log>) -> Work<'static> {
     })
 }
 
-fn random_by_klog(log: Arc<Log>, records: u64) -> Work<'static> {
+fn random_by_klog(log: Arc<Log>, records: u64, reads: u64) -> Work<'static> {
     let mut buffer = vec![0; 1 << 16];
     let options = ReadOptions {
         max_bytes: 1,
@@ -95,28 +93,28 @@ fn random_by_klog(log: Arc<Log>, records: u64) -> Work<'static> {
     Box::new(move || {
         let mut state = 1;
         let began = Worked::start();
-        for _ in 0..RANDOM_READS {
+        for _ in 0..reads {
             state = next(state);
             let offset = Offset(((state >> 33) % records).cast_signed());
             let read = log.read(offset, &mut buffer, &options).unwrap();
             assert_eq!(black_box(read).batches, 1);
         }
-        RANDOM_READS as f64 / began.seconds()
+        reads as f64 / began.seconds()
     })
 }
 
-fn lookups_by_klog(log: Arc<Log>, records: u64) -> Work<'static> {
+fn lookups_by_klog(log: Arc<Log>, records: u64, look_ups: u64) -> Work<'static> {
     Box::new(move || {
         let mut state = 1;
         let began = Worked::start();
-        for _ in 0..LOOKUPS {
+        for _ in 0..look_ups {
             state = next(state);
             let offset = ((state >> 33) % records).cast_signed();
             let target = TimeTarget::At(TimestampMs(TIME + offset));
             let found = log.offset_for_timestamp(target).unwrap().unwrap();
             assert_eq!(black_box(found).offset.0, offset);
         }
-        LOOKUPS as f64 / began.seconds()
+        look_ups as f64 / began.seconds()
     })
 }
 
@@ -142,6 +140,7 @@ pub(crate) fn rows(bench: &mut Bench) {
     let data = Data::new();
     let (klog, kafka) = (bench.path("read-klog"), bench.path("read-kafka"));
     let batches = bench.size.batches;
+    let (look_ups, reads) = (bench.size.look_ups, 2 * bench.size.look_ups);
     for dir in [&klog, &kafka] {
         data.write_log(&fresh(dir), batches, &AppendOptions::default());
     }
@@ -190,20 +189,24 @@ pub(crate) fn rows(bench: &mut Bench) {
         name: NAMES[2],
         includes: "look-up in the index, the batch of 100 into a buffer; raw: one pread of it",
         unit: K_CALLS,
-        klog: random_by_klog(Arc::clone(&log), records),
+        klog: random_by_klog(Arc::clone(&log), records, reads),
         kafka: Some((
-            asked("random", &kafka, RANDOM_READS as f64, Some(RANDOM_READS)),
+            asked("random", &kafka, reads as f64, Some(reads)),
             Some(5.0),
         )),
-        other: Some(("raw", random_raw(&file, batches, batch_bytes), Some(0.5))),
+        other: Some((
+            "raw",
+            random_raw(&file, batches, batch_bytes, reads),
+            Some(0.5),
+        )),
     });
     bench.run(Contest {
         name: NAMES[3],
         includes: "times of all the log in no order",
         unit: K_CALLS,
-        klog: lookups_by_klog(Arc::clone(&log), records),
+        klog: lookups_by_klog(Arc::clone(&log), records, look_ups),
         kafka: Some((
-            asked("timestamps", &kafka, LOOKUPS as f64, Some(LOOKUPS)),
+            asked("timestamps", &kafka, look_ups as f64, Some(look_ups)),
             Some(5.0),
         )),
         other: None,
@@ -211,18 +214,18 @@ pub(crate) fn rows(bench: &mut Bench) {
     log.close().unwrap();
 }
 
-fn random_raw(file: &File, batches: u64, batch_bytes: u64) -> Work<'_> {
+fn random_raw(file: &File, batches: u64, batch_bytes: u64, reads: u64) -> Work<'_> {
     let mut one = vec![0; batch_bytes as usize];
     Box::new(move || {
         let mut state = 1;
         let began = Worked::start();
-        for _ in 0..RANDOM_READS {
+        for _ in 0..reads {
             state = next(state);
             let offset = (state >> 33) % (batches * EACH);
             file.read_exact_at(&mut one, offset / EACH * batch_bytes)
                 .unwrap();
         }
-        RANDOM_READS as f64 / began.seconds()
+        reads as f64 / began.seconds()
     })
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Unit {
     pub(crate) name: &'static str,
     /// How many of what is counted make one.
     pub(crate) size: f64,
+    /// Whether less is better: times and memory. Ratios are told the other way round then, so that more is better in all.
+    pub(crate) is_cost: bool,
 }
 
 pub(crate) const M_RECORDS: Unit = unit("M rec/s", 1e6);
@@ -23,7 +25,20 @@ pub(crate) const K_CALLS: Unit = unit("k/s", 1e3);
 pub(crate) const A_SECOND: Unit = unit("/s", 1.0);
 
 const fn unit(name: &'static str, size: f64) -> Unit {
-    Unit { name, size }
+    Unit {
+        name,
+        size,
+        is_cost: false,
+    }
+}
+
+/// The unit of something that one wants little of.
+pub(crate) const fn cost(name: &'static str, size: f64) -> Unit {
+    Unit {
+        name,
+        size,
+        is_cost: true,
+    }
 }
 
 /// How many times as fast as another contestant klog has to be; none if the row only tells.
@@ -42,8 +57,20 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
+    /// Whether anything is asked of it.
+    pub(crate) fn has_floor(&self) -> bool {
+        let of_kafka = self.kafka.as_ref().and_then(|(_, floor)| *floor);
+        let of_other = self.other.as_ref().and_then(|(_, _, floor)| *floor);
+        of_kafka.or(of_other).is_some()
+    }
+
     /// Runs the rounds, and one before them that does not count; no new one after that time.
-    pub(crate) fn run(mut self, rounds: usize, patience: Duration, kafka: &mut Kafka) -> Row {
+    pub(crate) fn run(
+        mut self,
+        rounds: usize,
+        patience: Duration,
+        mut kafka: Option<&mut Kafka>,
+    ) -> Row {
         let mut klog = Vec::new();
         let (mut by_kafka, mut by_other) = (Vec::new(), Vec::new());
         let began = Instant::now();
@@ -53,7 +80,10 @@ impl Contest<'_> {
                 break;
             }
             let of_other = self.other.as_mut().map(|(_, work, _)| work());
-            let of_kafka = self.kafka.as_mut().map(|(work, _)| work(kafka));
+            let of_kafka = match (&mut self.kafka, kafka.as_deref_mut()) {
+                (Some((work, _)), Some(kafka)) => Some(work(kafka)),
+                _ => None,
+            };
             let of_klog = (self.klog)();
             if round > 0 {
                 klog.push(of_klog);
@@ -61,17 +91,12 @@ impl Contest<'_> {
                 by_other.extend(of_other);
             }
         }
-        let beside = |rates: Vec<f64>, floor| Beside::new(rates, &klog, floor);
-        Row {
-            name: self.name,
-            includes: self.includes,
-            unit: self.unit,
-            kafka: self.kafka.map(|(_, floor)| beside(by_kafka, floor)),
-            other: self
-                .other
-                .map(|(name, _, floor)| (name, beside(by_other, floor))),
-            klog: Spread::of(klog),
-        }
+        Row::new(
+            (self.name, self.includes, self.unit),
+            klog,
+            self.kafka.map(|(_, floor)| (by_kafka, floor)),
+            self.other.map(|(name, _, floor)| (name, by_other, floor)),
+        )
     }
 }
 
@@ -103,8 +128,14 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    pub(crate) fn new(rates: Vec<f64>, klog: &[f64], floor: Floor) -> Self {
-        let ratios = klog.iter().zip(&rates).map(|(klog, other)| klog / other);
+    fn new(rates: Vec<f64>, klog: &[f64], floor: Floor, unit: Unit) -> Self {
+        let ratios = klog.iter().zip(&rates).map(|(klog, other)| {
+            if unit.is_cost {
+                other / klog
+            } else {
+                klog / other
+            }
+        });
         Self {
             ratio: Spread::of(ratios.collect()),
             rate: Spread::of(rates),
@@ -112,8 +143,11 @@ impl Beside {
         }
     }
 
+    /// No ratio is one of nothing to nothing.
     pub(crate) fn is_met(&self) -> bool {
-        self.floor.is_none_or(|floor| self.ratio.median >= floor)
+        let ratio = self.ratio.median;
+        self.floor
+            .is_none_or(|floor| ratio.is_nan() || ratio >= floor)
     }
 }
 
@@ -128,6 +162,26 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// From the figures of the rounds; of Kafka there are none where it does not take part.
+    pub(crate) fn new(
+        (name, includes, unit): (&'static str, &'static str, Unit),
+        klog: Vec<f64>,
+        kafka: Option<(Vec<f64>, Floor)>,
+        other: Option<(&'static str, Vec<f64>, Floor)>,
+    ) -> Self {
+        let beside = |rates: Vec<f64>, floor| Beside::new(rates, &klog, floor, unit);
+        Self {
+            name,
+            includes,
+            unit,
+            kafka: kafka
+                .filter(|(rates, _)| !rates.is_empty())
+                .map(|(rates, floor)| beside(rates, floor)),
+            other: other.map(|(name, rates, floor)| (name, beside(rates, floor))),
+            klog: Spread::of(klog),
+        }
+    }
+
     pub(crate) fn is_met(&self) -> bool {
         self.kafka.as_ref().is_none_or(Beside::is_met)
             && self.other.as_ref().is_none_or(|(_, other)| other.is_met())

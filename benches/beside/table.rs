@@ -23,7 +23,11 @@ fn with_range(spread: Spread, size: f64) -> String {
 }
 
 fn ratio(beside: &Beside) -> String {
-    let mut text = with_range(beside.ratio, 1.0);
+    let mut text = match beside.ratio.median {
+        ratio if ratio.is_nan() => "neither has any".to_owned(),
+        ratio if ratio.is_infinite() => "klog has none".to_owned(),
+        _ => with_range(beside.ratio, 1.0),
+    };
     if let Some(floor) = beside.floor {
         let verdict = if beside.is_met() { "ok" } else { "MISSED" };
         write!(text, ", asked {floor:.1}: {verdict}").unwrap();

@@ -1,7 +1,7 @@
-//! Directories to be opened: many partitions after a clean stop, and one large log that is to be recovered.
+//! Directories to be opened: many partitions after a clean stop, and large logs that are to be recovered.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use klog::config::{ConfigSet, Resolved};
@@ -9,9 +9,6 @@ use klog::format::builder::BatchBuilder;
 use klog::log::AppendOptions;
 use klog::manager::{CreateOptions, Manager, ManagerOptions};
 use klog::types::{TimestampMs, TopicPartition};
-
-/// What the large log holds, at least.
-pub(crate) const RECOVERY_BYTES: u64 = 500 << 20;
 
 fn config() -> Arc<Resolved> {
     let mut set = ConfigSet::broker();
@@ -49,31 +46,43 @@ pub(crate) fn many(dir: &Path, partitions: i32) {
     manager.close().unwrap();
 }
 
-/// A directory of one log of 500 MB in four segments.
-pub(crate) fn large(dir: &Path) {
+/// A directory of so many logs, named t, with so many bytes together, in segments of 128 MB.
+pub(crate) fn large(dir: &Path, logs: i32, bytes: u64) {
     fs::create_dir_all(dir).unwrap();
     let manager = open(dir);
-    let log = manager
-        .get_or_create_log(&TopicPartition::new("t", 0), &CreateOptions::default())
-        .unwrap();
     let mut builder = BatchBuilder::new();
-    while log.segments().iter().map(|s| s.size_bytes()).sum::<u64>() < RECOVERY_BYTES {
-        for _ in 0..64 {
-            builder.clear();
-            for n in 0..100 {
-                builder
-                    .push(
-                        TimestampMs(n),
-                        Some(b"key-0000000000"),
-                        Some(&[b'v'; 100]),
-                        [].into_iter(),
-                    )
-                    .unwrap();
+    for n in 0..logs {
+        let partition = TopicPartition::new("t", n);
+        let log = manager
+            .get_or_create_log(&partition, &CreateOptions::default())
+            .unwrap();
+        while log.segments().iter().map(|s| s.size_bytes()).sum::<u64>()
+            < bytes / u64::from(logs.cast_unsigned())
+        {
+            for _ in 0..64 {
+                builder.clear();
+                for n in 0..100 {
+                    builder
+                        .push(
+                            TimestampMs(n),
+                            Some(b"key-0000000000"),
+                            Some(&[b'v'; 100]),
+                            [].into_iter(),
+                        )
+                        .unwrap();
+                }
+                log.append(&mut builder, &AppendOptions::default()).unwrap();
             }
-            log.append(&mut builder, &AppendOptions::default()).unwrap();
         }
     }
     manager.close().unwrap();
+}
+
+/// The directories of the logs.
+pub(crate) fn log_dirs(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_dir()).collect()
 }
 
 /// Leaves the batches only.
@@ -81,7 +90,10 @@ pub(crate) fn forget(dir: &Path) {
     for file in [".kafka_cleanshutdown", "recovery-point-offset-checkpoint"] {
         let _ = fs::remove_file(dir.join(file));
     }
-    for entry in fs::read_dir(dir.join("t-0")).unwrap() {
+    for entry in log_dirs(dir)
+        .iter()
+        .flat_map(|dir| fs::read_dir(dir).unwrap())
+    {
         let path = entry.unwrap().path();
         let ending = path
             .extension()

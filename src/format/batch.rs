@@ -22,8 +22,10 @@ pub const HEADER_BYTES: usize = 61;
 pub const MIN_SIZE_FIELD: i32 = 14;
 
 const SIZE_AT: usize = 8;
-const EPOCH_AT: usize = 12;
-const MAGIC_AT: usize = 16;
+/// Where a batch of magic 2 has its leader epoch, which its checksum leaves out.
+pub(crate) const LEADER_EPOCH_AT: usize = 12;
+/// Where every batch has its magic.
+pub(crate) const MAGIC_AT: usize = 16;
 const CRC_AT: usize = 17;
 const ATTRIBUTES_AT: usize = 21;
 const LAST_OFFSET_DELTA_AT: usize = 23;
@@ -215,7 +217,7 @@ impl BatchHeader {
             last_offset: offset + i64::from(last_offset_delta),
             attributes: Attributes(i16_at(&header, ATTRIBUTES_AT)?.cast_unsigned()),
             crc: u32_at(&header, CRC_AT)?,
-            leader_epoch: LeaderEpoch(i32_at(&header, EPOCH_AT)?),
+            leader_epoch: LeaderEpoch(i32_at(&header, LEADER_EPOCH_AT)?),
             base_timestamp: TimestampMs(i64_at(&header, BASE_TIMESTAMP_AT)?),
             max_timestamp: TimestampMs(i64_at(&header, MAX_TIMESTAMP_AT)?),
             producer_id: ProducerId(i64_at(&header, PRODUCER_ID_AT)?),
@@ -408,16 +410,16 @@ impl<'a> Batch<'a> {
 /// Writes what a leader assigns: base offset and leader epoch lie outside the checksum (records.md 2.2).
 pub fn stamp(batch: &mut [u8], base_offset: Offset, leader_epoch: LeaderEpoch) {
     put(batch, 0, base_offset.0.to_be_bytes());
-    put(batch, EPOCH_AT, leader_epoch.0.to_be_bytes());
+    put(batch, LEADER_EPOCH_AT, leader_epoch.0.to_be_bytes());
 }
 
 /// Lowers the leader epoch in the beginning of a batch to `latest`, if it is a later one; messages of magic 0 and 1 have
 /// none. Whether anything changed.
 pub fn cap_epoch(prefix: &mut [u8; PREFIX_AND_MAGIC_BYTES], latest: LeaderEpoch) -> bool {
-    let epoch = i32_at(prefix, EPOCH_AT).unwrap_or_default();
+    let epoch = i32_at(prefix, LEADER_EPOCH_AT).unwrap_or_default();
     let is_later = array::<1>(prefix, MAGIC_AT) == Some([2]) && epoch > latest.0;
     if is_later {
-        put(prefix, EPOCH_AT, latest.0.to_be_bytes());
+        put(prefix, LEADER_EPOCH_AT, latest.0.to_be_bytes());
     }
     is_later
 }

@@ -1,6 +1,6 @@
 //! Control records: transaction markers and KRaft's own. Implements records.md 3.
 
-use super::batch::Batch;
+use super::batch::{Batch, BatchHeader};
 use super::builder::{BatchBuilder, BatchOptions};
 use super::bytes::{i16_at, i32_at};
 use super::decoder::RecordDecoder;
@@ -81,6 +81,17 @@ pub enum ControlBatch {
     EndTxn(EndTxnMarker, TimestampMs),
     /// Compaction took its record: it ends nothing.
     Empty,
+}
+
+/// Control batches above this size are no markers, which have less than a hundred bytes: they are not read.
+pub const MARKER_BYTES_MAX: u32 = 1 << 20;
+
+/// Whether a batch may be a marker of a producer.
+#[must_use]
+pub fn is_marker(header: &BatchHeader) -> bool {
+    header.attributes.is_control()
+        && header.has_producer_id()
+        && header.size_bytes <= MARKER_BYTES_MAX
 }
 
 /// Reads what a control batch of a producer means: only its first record counts. A type other than ABORT and COMMIT is

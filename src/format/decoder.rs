@@ -11,7 +11,7 @@ use super::codec::{Codec, Decompressor, Lz4Header};
 use super::legacy::{self, InnerMessage};
 use super::record::{BatchFacts, Body, Record, RecordParts, parse_body};
 use super::varint::{MAX_VARINT_BYTES, read_varint};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::types::{LeaderEpoch, Offset, TimestampMs};
 
 /// How many bytes are decompressed at a time beyond what the next record needs.
@@ -30,6 +30,8 @@ pub struct RecordDecoder {
     /// Where the next record begins, in `inflated` or in the batch.
     at: usize,
     max_body_bytes: usize,
+    /// Whether what is above the limit is TOO_LARGE: good, but not for this reader.
+    is_bounded: bool,
     inner_rule: InnerRule,
     is_foreign: bool,
     facts: BatchFacts,
@@ -80,6 +82,7 @@ impl RecordDecoder {
             inflating: false,
             at: 0,
             max_body_bytes: MAX_BODY_BYTES,
+            is_bounded: false,
             inner_rule: InnerRule::AsReader,
             is_foreign: false,
             facts: BatchFacts {
@@ -95,6 +98,14 @@ impl RecordDecoder {
     /// Bodies of compressed records above `bytes` are INVALID_RECORD from now on (`max.decompressed.message.bytes`).
     pub fn set_max_body_bytes(&mut self, bytes: usize) {
         self.max_body_bytes = bytes;
+    }
+
+    /// Takes no more memory than a few times `bytes` from now on, whatever a batch decompresses to. What needs more is
+    /// TOO_LARGE: a record, a block of snappy, a window of zstd.
+    pub fn bound_memory(&mut self, bytes: usize) {
+        self.max_body_bytes = bytes;
+        self.is_bounded = true;
+        self.decompressor.bound_memory(bytes);
     }
 
     /// How inner messages are looked at from now on.
@@ -327,7 +338,7 @@ impl RecordDecoder {
         let len = usize::try_from(len)
             .map_err(|_| invalid(batch.header(), format_args!("has a record of {len} bytes")))?;
         if len > self.max_body_bytes {
-            return Err(invalid(
+            return Err(self.above_limit(
                 batch.header(),
                 format_args!(
                     "has a record of {len} bytes, above the limit of {}",
@@ -343,6 +354,16 @@ impl RecordDecoder {
             .ok_or_else(|| premature(batch.header()))?;
         self.at = start + len;
         parse_body(body, start)
+    }
+
+    #[cold]
+    fn above_limit(&self, header: &BatchHeader, what: std::fmt::Arguments<'_>) -> Error {
+        let error = invalid(header, what);
+        if self.is_bounded {
+            return Error::new(ErrorKind::TooLarge, error.to_string())
+                .at_offset(header.base_offset);
+        }
+        error
     }
 
     /// Decompresses until `wanted` bytes follow `at`, or to the end of the stream.
@@ -392,7 +413,16 @@ impl RecordDecoder {
         let compressed = legacy::wrapper_value(batch)?;
         self.inflate(compressed, super::batch::PREFIX_BYTES)?;
         let rest = self.inflated.get(self.at..).unwrap_or_default();
-        let size = legacy::inner_size(rest, self.max_body_bytes)?;
+        let size = legacy::inner_size(rest, MAX_BODY_BYTES)?;
+        if let Some(size) = size.map(|size| size - super::batch::PREFIX_BYTES)
+            && size > self.max_body_bytes
+        {
+            let limit = self.max_body_bytes;
+            return Err(self.above_limit(
+                header,
+                format_args!("has an inner message of {size} bytes, above the limit of {limit}"),
+            ));
+        }
         let whole = match size {
             Some(size) => {
                 self.inflate(compressed, size)?;

@@ -9,7 +9,10 @@ const VERSION: i16 = 1;
 const HEADER_BYTES: usize = 10;
 const ENTRY_BYTES: usize = 46;
 /// Kafka reads no more entries than this.
-const MAX_ENTRIES: i32 = 1_000_000;
+const MAX_ENTRIES: u32 = 1_000_000;
+
+/// No file that can be read is larger.
+pub const BYTES_MAX: u64 = HEADER_BYTES as u64 + MAX_ENTRIES as u64 * ENTRY_BYTES as u64;
 
 /// What a snapshot holds of one producer: of its remembered batches only the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,17 @@ pub struct ProducerEntry {
 
 /// Reads a snapshot. What does not parse is CORRUPT_STATE: the file is worthless, an older one or the log has the state.
 pub fn parse(content: &[u8]) -> Result<Vec<ProducerEntry>> {
+    entries_of(content)?
+        .map(|e| parse_entry(e).ok_or_else(|| corrupt(format_args!("an entry ends early"))))
+        .collect()
+}
+
+/// Whether [`parse`] would read it; takes no memory.
+pub fn check(content: &[u8]) -> Result<()> {
+    entries_of(content).map(|_| ())
+}
+
+fn entries_of(content: &[u8]) -> Result<impl Iterator<Item = &[u8]>> {
     let version = i16_at(content, 0)
         .ok_or_else(|| corrupt(format_args!("it has {} bytes", content.len())))?;
     if version != VERSION {
@@ -54,14 +68,10 @@ pub fn parse(content: &[u8]) -> Result<Vec<ProducerEntry>> {
     let whole = entries.len() / ENTRY_BYTES;
     let count = usize::try_from(count)
         .ok()
-        .filter(|&n| n <= whole && count <= MAX_ENTRIES);
+        .filter(|&n| n <= whole && n <= MAX_ENTRIES as usize);
     let count =
         count.ok_or_else(|| corrupt(format_args!("its number of entries is not what follows")))?;
-    entries
-        .chunks_exact(ENTRY_BYTES)
-        .take(count)
-        .map(|e| parse_entry(e).ok_or_else(|| corrupt(format_args!("an entry ends early"))))
-        .collect()
+    Ok(entries.chunks_exact(ENTRY_BYTES).take(count))
 }
 
 fn parse_entry(bytes: &[u8]) -> Option<ProducerEntry> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::Batch;
 use crate::format::codec::Decompressor;
 use crate::format::control::{self, ABORT, COMMIT};
@@ -10,34 +10,113 @@ use crate::format::crc::crc32c;
 use crate::format::decoder::RecordDecoder;
 use crate::format::legacy;
 use crate::format::record::Record;
+use crate::segment::{BatchScan, Scanned};
 
 /// Values up to this length are printed whole.
 const WHOLE_BYTES: usize = 64;
 
-/// The line of a batch and those of its records. The answer is what kept it from listing them all: a good checksum says
+/// Batches above this size, and records that are decompressed to more, are not listed.
+pub(super) const HELD_BYTES_MAX: u32 = 16 << 20;
+/// Text is given on when there is so much of it.
+const TEXT_BYTES: usize = 64 * 1024;
+
+/// Takes text over and leaves none.
+pub(super) type Print<'p> = dyn FnMut(&mut String) -> Result<()> + 'p;
+
+/// The line of a batch and those of its records. The inner answer is what kept it from listing them all: a good checksum says
 /// nothing of what is inside.
 pub(super) fn write_batch(
     out: &mut String,
-    position: u64,
+    scan: &mut BatchScan,
+    scanned: &Scanned,
+    decoder: &mut RecordDecoder,
+    print: &mut Print<'_>,
+) -> Result<Option<Error>> {
+    let header = scanned.header;
+    let is_valid = match scan.ensure_valid(scanned) {
+        Ok(()) => true,
+        Err(e) if e.is_corrupt_data() => false,
+        Err(e) => return Err(e),
+    };
+    if header.size_bytes > HELD_BYTES_MAX {
+        write_header(out, scanned, is_valid, None);
+        let problem = || {
+            let bytes = header.size_bytes;
+            Error::new(ErrorKind::TooLarge, format!("it has {bytes} bytes"))
+        };
+        return Ok(is_valid.then(problem));
+    }
+    if !is_valid {
+        write_header(out, scanned, false, None);
+        return Ok(None);
+    }
+    let batch = scan.bytes_of(scanned)?;
+    if header.is_v2() {
+        write_header(out, scanned, true, None);
+    } else {
+        // Only the messages tell how many there are.
+        let mut count = 0_u32;
+        let _ = walk(&batch, decoder, |_| {
+            count += 1;
+            Ok(Ok(()))
+        })?;
+        write_header(out, scanned, true, Some((&batch, count)));
+    }
+    let written = walk(&batch, decoder, |record| {
+        let written = if header.is_v2() && record.is_control {
+            write_control(out, record)
+        } else {
+            write_record(out, record);
+            Ok(())
+        };
+        if out.len() >= TEXT_BYTES {
+            print(out)?;
+        }
+        Ok(written)
+    })?;
+    Ok(written.err())
+}
+
+/// Goes over the records of a batch. The inner error is what is wrong with them.
+fn walk(
     batch: &Batch<'_>,
     decoder: &mut RecordDecoder,
-) -> Option<Error> {
-    let header = batch.header();
-    let is_valid = batch.ensure_valid().is_ok();
-    let mut records = String::new();
-    let mut count = 0;
-    let mut problem = None;
-    if is_valid {
-        problem = write_records(&mut records, &mut count, batch, decoder).err();
+    mut each: impl FnMut(&Record<'_>) -> Result<Result<()>>,
+) -> Result<Result<()>> {
+    if let Err(e) = decoder.begin(batch) {
+        return Ok(Err(e));
     }
+    loop {
+        match decoder.next(batch) {
+            Ok(None) => return Ok(Ok(())),
+            Err(e) => return Ok(Err(e)),
+            Ok(Some(record)) => {
+                if let Err(e) = each(&record)? {
+                    return Ok(Err(e));
+                }
+            }
+        }
+    }
+}
+
+/// The line of a batch. `messages` is one of an old format, with the number of its messages.
+fn write_header(
+    out: &mut String,
+    scanned: &Scanned,
+    is_valid: bool,
+    messages: Option<(&Batch<'_>, u32)>,
+) {
+    let (position, header) = (scanned.position, &scanned.header);
     let unknown = || "-".to_owned();
     let (base, count) = if header.is_v2() {
         (
             header.base_offset.to_string(),
             header.record_count.to_string(),
         )
-    } else if is_valid {
-        let base = legacy::base_offset(batch, &mut Decompressor::new());
+    } else if let Some((batch, count)) = messages {
+        let mut decompressor = Decompressor::new();
+        decompressor.bound_memory(HELD_BYTES_MAX as usize);
+        let base = legacy::base_offset(batch, &mut decompressor);
         (
             base.map_or_else(|_| unknown(), |offset| offset.to_string()),
             count.to_string(),
@@ -78,26 +157,6 @@ pub(super) fn write_batch(
         header.crc,
         u8::from(is_valid),
     );
-    out.push_str(&records);
-    problem
-}
-
-fn write_records(
-    out: &mut String,
-    count: &mut u32,
-    batch: &Batch<'_>,
-    decoder: &mut RecordDecoder,
-) -> Result<()> {
-    decoder.begin(batch)?;
-    while let Some(record) = decoder.next(batch)? {
-        *count += 1;
-        if batch.header().is_v2() && record.is_control {
-            write_control(out, &record)?;
-        } else {
-            write_record(out, &record);
-        }
-    }
-    Ok(())
 }
 
 fn write_record(out: &mut String, record: &Record<'_>) {

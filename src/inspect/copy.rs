@@ -15,8 +15,8 @@ use crate::format::checkpoint::{self, CLEANER_FILE, LOG_START_FILE, Offsets, REC
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::{epoch_checkpoint, marker, partition_metadata};
 use crate::io::{
-    File, FileSystem, OpenMode, create_dir_all, exists, read_file, remove_file_if_exists,
-    replace_file,
+    File, FileSystem, OpenMode, SMALL_FILE_BYTES_MAX, create_dir_all, exists, read_parsed,
+    remove_file_if_exists, replace_file,
 };
 use crate::log::{Finding, Log};
 use crate::manager::{Access, Manager, ManagerOptions};
@@ -363,8 +363,8 @@ fn settle(
 }
 
 fn offsets(fs: &dyn FileSystem, path: &Path) -> Result<Offsets> {
-    let content = read_file(fs, path)?.unwrap_or_default();
-    Ok(checkpoint::parse(&content).unwrap_or_default())
+    let read = read_parsed(fs, path, SMALL_FILE_BYTES_MAX, checkpoint::parse)?;
+    Ok(read.and_then(Result::ok).unwrap_or_default())
 }
 
 fn set(

@@ -5,18 +5,20 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::batch_text::write_batch;
+use super::batch_text::{HELD_BYTES_MAX, write_batch};
 use super::{Look, aborted_lines, ensure_is_dir, producer_lines, stable_line};
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{
-    self, CLEANER_FILE, HIGH_WATERMARK_FILE, LOG_START_FILE, RECOVERY_POINT_FILE,
+    self, CLEANER_FILE, HIGH_WATERMARK_FILE, LOG_START_FILE, Offsets, RECOVERY_POINT_FILE,
 };
 use crate::format::decoder::RecordDecoder;
 use crate::format::marker;
 use crate::format::meta_properties;
 use crate::format::names::{DirKind, classify_dir};
-use crate::io::{Clock, EntryKind, FileSystem, ManualClock, exists, read_file};
+use crate::io::{
+    Clock, EntryKind, FileSystem, ManualClock, SMALL_FILE_BYTES_MAX, exists, read_file, read_parsed,
+};
 use crate::log::{Finding, FindingKind, Log};
 use crate::segment::{BatchScan, Segment};
 use crate::types::{TimestampMs, TopicPartition};
@@ -132,7 +134,8 @@ fn head(fs: &dyn FileSystem, dir: &Path) -> Result<String> {
         RECOVERY_POINT_FILE,
         HIGH_WATERMARK_FILE,
     ] {
-        match checkpoint::parse(&read_file(fs, &dir.join(name))?.unwrap_or_default()) {
+        let read = read_parsed(fs, &dir.join(name), SMALL_FILE_BYTES_MAX, checkpoint::parse)?;
+        match read.unwrap_or_else(|| Ok(Offsets::new())) {
             Ok(offsets) => {
                 for (partition, offset) in offsets {
                     let _ = writeln!(text, "checkpoint {name} {partition} {offset}");
@@ -200,8 +203,11 @@ fn write_log(
     for entry in log.epochs() {
         let _ = writeln!(text, "epoch {} {}", entry.epoch, entry.start_offset);
     }
-    text.push_str(&producer_lines(log));
-    text.push_str(&aborted_lines(log)?);
+    // There may be hundreds of thousands of them: no copy is made of their text.
+    for mut lines in [producer_lines(log), aborted_lines(log)?] {
+        print(text, out)?;
+        print(&mut lines, out)?;
+    }
     text.push_str(&stable_line(log));
     Ok(())
 }
@@ -230,12 +236,14 @@ fn write_segment(
             .map(|e| format!("ti {} {}", e.timestamp, e.offset)),
     );
     let mut decoder = RecordDecoder::new();
+    decoder.bound_memory(HELD_BYTES_MAX as usize);
     let mut scan = BatchScan::new(Arc::clone(segment.file()), 0..size);
     loop {
         let position = scan.position();
         match scan.next_batch() {
             Ok(Some(scanned)) => {
-                let problem = write_batch(text, position, &scan.bytes_of(&scanned)?, &mut decoder);
+                let mut flush = |text: &mut String| print(text, out);
+                let problem = write_batch(text, &mut scan, &scanned, &mut decoder, &mut flush)?;
                 if let Some(problem) = problem {
                     note(format!(
                         "records of the batch at position {position} of segment {} are not listed: {problem}",

@@ -8,6 +8,7 @@ pub mod copy;
 mod disk_use;
 mod dump;
 mod list;
+mod mend;
 pub mod repair;
 pub mod stat;
 mod state_lines;

@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::mend::mend;
 use super::verify::{Severity, Verdict, verify};
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{self, RECOVERY_POINT_FILE};
 use crate::format::{epoch_checkpoint, marker};
 use crate::io::{
-    File, FileLock, FileSystem, OpenMode, OverlayFs, create_dir_all, exists, read_file,
-    remove_file_if_exists, replace_file, sync_name,
+    File, FileLock, FileSystem, OpenMode, OverlayFs, SMALL_FILE_BYTES_MAX, create_dir_all, exists,
+    read_parsed, remove_file_if_exists, replace_file, sync_name,
 };
 use crate::log::Finding;
 use crate::manager::{Manager, ManagerOptions};
@@ -108,6 +109,7 @@ pub fn plan(base: &Arc<dyn FileSystem>, dir: &Path, config: &Arc<Resolved>) -> R
             findings: Vec::new(),
         });
     }
+    mend(&*overlay, dir, &verdict)?;
     forget(&*overlay, dir, &verdict)?;
     let fs: Arc<dyn FileSystem> = Arc::clone(&overlay) as Arc<dyn FileSystem>;
     let findings = recover(&fs, dir, config)?;
@@ -144,6 +146,7 @@ pub fn apply(
     }
     ensure_outside(&**fs, dir, quarantine)?;
     let kept = keep(&**fs, dir, quarantine, &plan)?;
+    mend(&**fs, dir, &plan.verdict)?;
     forget(&**fs, dir, &plan.verdict)?;
     // The recovery takes it anew.
     drop(lock);
@@ -191,7 +194,9 @@ fn forget(fs: &dyn FileSystem, dir: &Path, verdict: &Verdict) -> Result<()> {
         }
     }
     let path = dir.join(RECOVERY_POINT_FILE);
-    let known = checkpoint::parse(&read_file(fs, &path)?.unwrap_or_default()).unwrap_or_default();
+    let known = read_parsed(fs, &path, SMALL_FILE_BYTES_MAX, checkpoint::parse)?
+        .and_then(Result::ok)
+        .unwrap_or_default();
     let kept = known
         .into_iter()
         // Flaws beyond those that are listed may be of any log.
@@ -325,7 +330,7 @@ fn keep(fs: &dyn FileSystem, dir: &Path, quarantine: &Path, plan: &Plan) -> Resu
         }
         let source = fs.open(&dir.join(&change.path), OpenMode::Read)?;
         let target = fs.open(&to, OpenMode::Truncate)?;
-        let mut piece = vec![0; PIECE_BYTES];
+        let (mut piece, zeros) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
         let mut at = range.start;
         while at < range.end {
             let n = to_usize(range.end - at).min(PIECE_BYTES);
@@ -340,9 +345,13 @@ fn keep(fs: &dyn FileSystem, dir: &Path, quarantine: &Path, plan: &Plan) -> Resu
                     ),
                 ));
             }
-            target.write_at(bytes, at - range.start)?;
+            // A hole stays one: files of indexes may be all hole.
+            if zeros.get(..n) != Some(&*bytes) {
+                target.write_at(bytes, at - range.start)?;
+            }
             at += n as u64;
         }
+        target.set_len(range.end - range.start)?;
         target.sync()?;
         sync_name(fs, &to)?;
         any = true;

@@ -35,7 +35,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::types::TimestampMs;
 
 pub use bell::{Bell, Heard};
@@ -176,6 +176,11 @@ pub trait FileSystem: Send + Sync + Debug {
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
     /// Renames a file or directory, replacing a file of the new name, atomically.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Gives two directories each other's name, atomically. `false` if that cannot be done here; nothing has changed then.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
+        let _ = (one, other);
+        Ok(false)
+    }
     /// Removes a file.
     fn remove_file(&self, path: &Path) -> Result<()>;
     /// Removes an empty directory.
@@ -197,17 +202,43 @@ pub fn exists(fs: &dyn FileSystem, path: &Path) -> Result<bool> {
     }
 }
 
-/// The whole content of a file; `None` if it does not exist. For small files: all of it is held in memory.
+/// No checkpoint and no other file of properties or lines is larger: some 250,000 lines.
+pub const SMALL_FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// The whole content of a small file; `None` if it does not exist. One above [`SMALL_FILE_BYTES_MAX`] is CORRUPT_STATE before
+/// memory is taken for it.
 pub fn read_file(fs: &dyn FileSystem, path: &Path) -> Result<Option<Vec<u8>>> {
+    read_parsed(fs, path, SMALL_FILE_BYTES_MAX, |content| {
+        Ok(content.to_vec())
+    })?
+    .transpose()
+}
+
+/// Reads a small file and takes its content in; `None` if it does not exist. The outer error is one of reading, the inner one of
+/// the content: that it cannot be understood, or has more than `bytes_max`, for which no memory is taken.
+pub fn read_parsed<T>(
+    fs: &dyn FileSystem,
+    path: &Path,
+    bytes_max: u64,
+    parse: impl FnOnce(&[u8]) -> Result<T>,
+) -> Result<Option<Result<T>>> {
     let file = match fs.open(path, OpenMode::Read) {
         Ok(file) => file,
         Err(e) if e.is_not_found() => return Ok(None),
         Err(e) => return Err(e),
     };
-    let mut content = vec![0; crate::types::to_usize(file.len()?)];
+    let len = file.len()?;
+    if len > bytes_max {
+        return Ok(Some(Err(Error::new(
+            ErrorKind::CorruptState,
+            format!("it has {len} bytes, more than the {bytes_max} that such a file can have"),
+        )
+        .in_file(path))));
+    }
+    let mut content = vec![0; crate::types::to_usize(len)];
     let read = file.read_at(&mut content, 0)?;
     content.truncate(read);
-    Ok(Some(content))
+    Ok(Some(parse(&content)))
 }
 
 /// Removes a file; that it is not there is fine. Whether it was.

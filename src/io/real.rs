@@ -1,8 +1,10 @@
 //! The operating system's files, thin over std and libc.
 
+use std::ffi::CString;
 use std::fs;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -235,6 +237,33 @@ impl FileSystem for RealFs {
         fs::rename(from, to).map_err(|e| {
             Error::from_io("rename", from, &e).context(format_args!("renaming to {}", to.display()))
         })
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
+        let name = |path: &Path| CString::new(path.as_os_str().as_bytes());
+        let (Ok(first), Ok(second)) = (name(one), name(other)) else {
+            return Ok(false);
+        };
+        // SAFETY: both are strings that end with 0 and live as long as the call.
+        let answer = unsafe {
+            libc::renameat2(
+                libc::AT_FDCWD,
+                first.as_ptr(),
+                libc::AT_FDCWD,
+                second.as_ptr(),
+                libc::RENAME_EXCHANGE,
+            )
+        };
+        if answer == 0 {
+            return Ok(true);
+        }
+        let error = std::io::Error::last_os_error();
+        match error.raw_os_error() {
+            // The file system, or the kernel, does not know how.
+            Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP | libc::EXDEV) => Ok(false),
+            _ => Err(Error::from_io("exchange", one, &error)
+                .context(format_args!("exchanging with {}", other.display()))),
+        }
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {

@@ -106,6 +106,10 @@ impl FileSystem for UnmappedFs {
         self.0.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
+        self.0.exchange(one, other)
+    }
+
     fn remove_file(&self, path: &Path) -> Result<()> {
         self.0.remove_file(path)
     }

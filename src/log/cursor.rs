@@ -31,7 +31,8 @@ pub struct CursorOptions {
     pub control_records: ControlRecords,
     /// How far is read. Records of aborted transactions are passed over with [`Isolation::TxnCommitted`].
     pub isolation: Isolation,
-    /// A batch of more bytes is not read into memory: TOO_LARGE. 0 is no limit.
+    /// A batch of more bytes is not read into memory, nor one that needs a few times as many to be decompressed: TOO_LARGE. 0 is
+    /// no limit.
     pub batch_bytes_max: usize,
 }
 
@@ -188,6 +189,9 @@ impl Log {
         decoder.set_max_body_bytes(to_usize(u64::from(
             self.config().max_decompressed_message_bytes,
         )));
+        if options.batch_bytes_max > 0 {
+            decoder.bound_memory(options.batch_bytes_max);
+        }
         Cursor {
             log: Arc::clone(self),
             options,

@@ -67,18 +67,12 @@ impl Log {
     /// The answer of the first segment whose largest timestamp qualifies, even if it has none (log.md 6.3).
     fn find_timestamp(&self, target: TimestampMs) -> Result<Option<RecordTime>> {
         let end = self.end.load();
-        for segment in &*self.segments() {
-            if segment.largest_timestamp()? >= target {
-                let readable = readable_bytes(segment, end);
-                return segment.find_by_timestamp(
-                    target,
-                    self.start_offset(),
-                    readable,
-                    self.max_body_bytes(),
-                );
-            }
-        }
-        Ok(None)
+        let segments = self.segments();
+        let Some(segment) = segments.first_reaching(target)? else {
+            return Ok(None);
+        };
+        let readable = readable_bytes(segment, end);
+        segment.find_by_timestamp(target, self.start_offset(), readable, self.max_body_bytes())
     }
 
     fn find_max_timestamp(&self) -> Result<Option<RecordTime>> {

@@ -15,7 +15,7 @@ use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
-use crate::io::{EntryKind, File, FileSystem, OpenMode, read_file, remove_file_if_exists};
+use crate::io::{EntryKind, File, FileSystem, OpenMode, read_parsed, remove_file_if_exists};
 use crate::segment::{BatchScan, Segment};
 use crate::state::producers::{Oddity, Producers, StagedProducer};
 use crate::state::transactions::CompletedTxn;
@@ -56,11 +56,12 @@ pub(super) struct RebuildRange {
 }
 
 impl ProducerLog {
-    /// The state of no producer, with the snapshots that lie in the directory.
+    /// The state of no producer, with the snapshots that lie in the directory: `known`, if somebody has looked.
     pub(super) fn open(
         fs: &Arc<dyn FileSystem>,
         dir: &Arc<Path>,
         expiration_ms: i64,
+        known: Option<BTreeSet<Offset>>,
     ) -> Result<Self> {
         let mut opened = Self {
             fs: Arc::clone(fs),
@@ -72,8 +73,16 @@ impl ProducerLog {
             expiration_ms,
             unsynced: None,
         };
-        opened.snapshots = opened.list_snapshots()?;
+        opened.snapshots = match known {
+            Some(known) => known,
+            None => opened.list_snapshots()?,
+        };
         Ok(opened)
+    }
+
+    /// The offsets of the snapshots that there are.
+    pub(super) fn into_snapshots(self) -> BTreeSet<Offset> {
+        self.snapshots
     }
 
     fn list_snapshots(&self) -> Result<BTreeSet<Offset>> {
@@ -188,6 +197,11 @@ impl ProducerLog {
     /// than every segment (state.md 6.4).
     pub(super) fn remove_strays(&mut self, segment_bases: &[Offset]) -> Result<()> {
         self.snapshots = self.list_snapshots()?;
+        self.remove_known_strays(segment_bases)
+    }
+
+    /// As [`Self::remove_strays`], of those that are known.
+    pub(super) fn remove_known_strays(&mut self, segment_bases: &[Offset]) -> Result<()> {
         let strays: Vec<Offset> = self
             .snapshots
             .iter()
@@ -278,8 +292,13 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
-            let content = read_file(&*self.fs, &self.path(newest))?.unwrap_or_default();
-            match snapshot::parse(&content) {
+            let read = read_parsed(
+                &*self.fs,
+                &self.path(newest),
+                snapshot::BYTES_MAX,
+                snapshot::parse,
+            )?;
+            match read.unwrap_or_else(|| snapshot::parse(&[])) {
                 Ok(entries) => {
                     if shutdown == Shutdown::Unclean {
                         // A roll leaves its sync to the next flush, which may not have come.
@@ -367,8 +386,7 @@ impl ProducerLog {
         let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.has_producer_id() {
-                let is_control = scanned.header.attributes.is_control();
-                let control = if is_control {
+                let control = if control::is_marker(&scanned.header) {
                     Some(scan.bytes_of(&scanned)?)
                 } else {
                     None
@@ -440,6 +458,16 @@ impl Replay {
         control: Option<&Batch<'_>>,
         notes: &mut LoadNotes,
     ) -> Option<CompletedTxn> {
+        if header.attributes.is_control() && !control::is_marker(header) {
+            notes.note(
+                FindingKind::Ignored,
+                format!(
+                    "the control batch at offset {} ends no transaction: it has {} bytes",
+                    header.base_offset, header.size_bytes
+                ),
+            );
+            return None;
+        }
         let Some(batch) = control else {
             if let Some(Oddity::NotTransactional) =
                 self.of(producers, header.producer_id).replay_data(header)

@@ -120,7 +120,7 @@ impl Manager {
     ) -> Result<Arc<Log>> {
         let partition = old.partition();
         let place = old.dir().to_path_buf();
-        let removed = dir
+        let mut removed = dir
             .path
             .join(marked_dir_name(partition, Uuid::random()?, DELETE));
         // Held until the new log is there: nobody may make the partition meanwhile.
@@ -131,8 +131,15 @@ impl Manager {
                 .judge(e)
                 .context(format_args!("adopt {partition}"))
         };
-        self.fs.rename(&place, &removed).map_err(judge)?;
-        if let Err(e) = self.fs.rename(copy, &place) {
+        // In one step where that can be: else a crash between the two leaves the partition to the broker, which makes it anew.
+        if self.fs.exchange(copy, &place).map_err(judge)? {
+            removed = copy.to_path_buf();
+        } else {
+            self.fs.rename(&place, &removed).map_err(judge)?;
+        }
+        if removed != copy
+            && let Err(e) = self.fs.rename(copy, &place)
+        {
             // The old one is the partition's log still, if it can have its name again.
             if self.fs.rename(&removed, &place).is_err() {
                 frozen.mark_deleted();

@@ -8,7 +8,7 @@ use super::dirs::LogDir;
 use super::{Access, Manager};
 use crate::error::Result;
 use crate::format::checkpoint::{self, CLEANER_FILE, Offsets};
-use crate::io::{read_file, replace_file};
+use crate::io::{SMALL_FILE_BYTES_MAX, read_parsed, replace_file};
 use crate::log::Log;
 use crate::types::{Offset, TopicPartition};
 
@@ -150,9 +150,8 @@ impl Manager {
     /// A malformed file counts as empty, and the next change writes it anew: the logs are dirty from their starts then.
     fn read_cleaner_offsets(&self, dir: &LogDir) -> Result<Offsets> {
         let path = dir.path.join(CLEANER_FILE);
-        let content = read_file(&*self.fs, &path)
-            .map_err(|e| dir.health.judge(e))?
-            .unwrap_or_default();
-        Ok(checkpoint::parse(&content).unwrap_or_default())
+        let read = read_parsed(&*self.fs, &path, SMALL_FILE_BYTES_MAX, checkpoint::parse)
+            .map_err(|e| dir.health.judge(e))?;
+        Ok(read.and_then(Result::ok).unwrap_or_default())
     }
 }

@@ -13,7 +13,7 @@ use super::delete::{DELETE, remove_tree};
 use crate::error::Result;
 use crate::format::names::{DirKind, classify_dir, marked_dir_name};
 use crate::format::uuid::Uuid;
-use crate::io::{EntryKind, FileSystem, OpenMode, read_file};
+use crate::io::{EntryKind, FileSystem, OpenMode, SMALL_FILE_BYTES_MAX, read_parsed};
 use crate::types::TopicPartition;
 
 /// The file with the new place, within the marked directory.
@@ -64,7 +64,10 @@ impl MoveIntent {
                 continue;
             }
             let note = dir.join(&entry.name);
-            if let Some(content) = read_file(fs, &note.join(FILE))? {
+            let read = read_parsed(fs, &note.join(FILE), SMALL_FILE_BYTES_MAX, |content| {
+                Ok(content.to_vec())
+            })?;
+            if let Some(Ok(content)) = read {
                 found.extend(Self::parse(dir, note, &content));
             }
         }

@@ -15,7 +15,7 @@ use super::{FailedLog, HighWatermarks, ManagerOptions, OpenProgress, Role, healt
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::marker;
 use crate::format::names::{DirKind, classify_dir};
-use crate::io::{EntryKind, FileSystem, OpenMode, exists, read_file};
+use crate::io::{EntryKind, FileSystem, OpenMode, SMALL_FILE_BYTES_MAX, exists, read_parsed};
 use crate::log::{DirHealth, Finding, FindingKind, LoadOptions, Shutdown, SpareThreads};
 use crate::types::TopicPartition;
 
@@ -93,7 +93,12 @@ pub(super) fn plan_dir(
     // The marker goes before anything is written: a power cut in what follows must not find it (manager.md 2.3).
     let marker = dir.path.join(marker::FILE);
     dir.was_clean = exists(fs, &marker)?;
-    let content = read_file(fs, &marker)?.unwrap_or_default();
+    // What it says is not read; one that is out of all size is put back empty.
+    let content = read_parsed(fs, &marker, SMALL_FILE_BYTES_MAX, |content| {
+        Ok(content.to_vec())
+    })?
+    .and_then(Result::ok)
+    .unwrap_or_default();
     if dir.was_clean {
         fs.remove_file(&marker)?;
     }

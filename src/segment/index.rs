@@ -205,7 +205,10 @@ pub struct ClosedIndexes {
     times: IndexFile,
 }
 
-/// A mapped index file.
+/// An index file of so many bytes is read: a mapping of it would take more memory, and a descriptor.
+const READ_WHOLE_BYTES: u64 = 4096;
+
+/// An index file: mapped, or read if it is small.
 #[derive(Debug)]
 struct IndexFile {
     bytes: Mapping,
@@ -223,7 +226,14 @@ impl IndexFile {
 
     fn open(fs: &dyn FileSystem, path: &Path) -> Result<Self> {
         let file = fs.open(path, OpenMode::Read)?;
-        let bytes = file.map(file.len()?)?;
+        let len = file.len()?;
+        if len <= READ_WHOLE_BYTES {
+            let mut bytes = vec![0; to_usize(len)];
+            let read = file.read_at(&mut bytes, 0)?;
+            bytes.truncate(read);
+            return Ok(Self::own(bytes));
+        }
+        let bytes = file.map(len)?;
         Ok(Self {
             bytes,
             file: Some(file),

@@ -336,8 +336,8 @@ impl Segment {
         let capacity = IndexCapacity::of_bytes(self.options.index_bytes_max);
         let growing = match &*self.indexes() {
             Indexes::Growing(_) => None,
-            Indexes::Closed(_) => {
-                let checked = self.open_checked_indexes()?;
+            Indexes::Closed(cell) => {
+                let checked = cell.get_or_try_init(|| self.open_checked_indexes())?;
                 let (offsets, times) = (checked.offset_bytes()?, checked.time_bytes()?);
                 Some(GrowingIndexes::from_bytes(
                     self.base_offset,

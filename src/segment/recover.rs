@@ -12,6 +12,7 @@ use super::time::MaxTimestamp;
 use super::write::SegmentWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
+use crate::format::control;
 use crate::format::txn_index::AbortedTxn;
 
 /// What the log that a segment belongs to learns from its batches.
@@ -99,7 +100,7 @@ impl Segment {
             }
             entries.batch(growing, &scanned.header, scanned.position);
             let header = &scanned.header;
-            let is_marker = header.attributes.is_control() && header.has_producer_id();
+            let is_marker = control::is_marker(header);
             let control = if is_marker {
                 Some(scan.bytes_of(&scanned)?)
             } else {

@@ -6,8 +6,11 @@ use super::Segment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
 use crate::format::txn_index::{self, AbortedTxn, ENTRY_BYTES};
-use crate::io::{OpenMode, read_file};
+use crate::io::{OpenMode, read_parsed};
 use crate::types::Offset;
+
+/// So much of an index is read however small its segment is: one that is made before its log.
+const FEW_BYTES: u64 = 1 << 20;
 
 impl Segment {
     /// The transactions whose abort markers lie in this segment. The file is read when they are first asked for.
@@ -23,8 +26,13 @@ impl Segment {
 
     fn read_aborted(&self) -> Result<Vec<AbortedTxn>> {
         let path = self.path(SegmentFileKind::TxnIndex);
-        match read_file(&*self.fs, &path)? {
-            Some(content) => txn_index::parse(&content).map_err(|e| e.in_file(&path)),
+        // Each entry stands for a marker in the segment, which is larger.
+        let bytes_max = self.size_bytes().max(FEW_BYTES);
+        match read_parsed(&*self.fs, &path, bytes_max, txn_index::parse)? {
+            Some(parsed) => parsed.map_err(|e| {
+                // Whoever loads a segment makes a corrupt index anew.
+                Error::new(ErrorKind::CorruptIndex, e.to_string()).in_file(&path)
+            }),
             None => Ok(Vec::new()),
         }
     }

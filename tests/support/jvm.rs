@@ -136,6 +136,14 @@ impl Drop for Jvm {
     }
 }
 
+/// A JVM with Kafka's own jars, as a user of its tools starts one; what it runs is to be added.
+pub(crate) fn java_with_kafka() -> Command {
+    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/target/lib");
+    let mut command = Command::new(java());
+    command.arg("-cp").arg(lib.join("*"));
+    command
+}
+
 fn java() -> PathBuf {
     env::var_os("JAVA_HOME").map_or_else(
         || PathBuf::from("java"),

@@ -28,5 +28,6 @@ pub(crate) mod producing;
 pub(crate) mod random;
 pub(crate) mod raw;
 pub(crate) mod referee;
+pub(crate) mod shim;
 pub(crate) mod skip;
 pub(crate) mod tree;

@@ -296,7 +296,7 @@ pub(crate) struct CatArgs {
     /// How records are written.
     #[command(flatten)]
     pub(crate) format: FormatArgs,
-    /// The largest batch that is read.
+    /// The largest batch that is read, and the largest record of a compressed one.
     #[arg(long, value_name = "N", default_value_t = 16 << 20)]
     pub(crate) max_batch_bytes: usize,
 }

@@ -179,9 +179,15 @@ impl<W: Write> Printer<W> {
             if is_done {
                 return Ok(());
             }
-            let records = cursor
-                .next_records(RECORDS_AT_ONCE)
-                .map_err(|e| with_advice(e, args))?;
+            let place = cursor.position();
+            let records = match cursor.next_records(RECORDS_AT_ONCE) {
+                Ok(records) => records,
+                Err(e) => {
+                    let start = passed_over(&e, args, log, place)?;
+                    cursor.seek(start);
+                    continue;
+                }
+            };
             for (i, record) in records.iter().enumerate() {
                 if record.offset >= self.upto || self.left == 0 {
                     is_done = true;
@@ -239,7 +245,11 @@ impl<W: Write> Printer<W> {
                     buffer.resize(needed, 0);
                     continue;
                 }
-                other => other?,
+                Err(e) => {
+                    next = passed_over(&e, args, log, next)?;
+                    continue;
+                }
+                Ok(read) => read,
             };
             let mut batches = Batches::new(buffer.get(..read.bytes).unwrap_or_default());
             while let Some(batch) = batches.next_batch()? {
@@ -281,6 +291,17 @@ impl Pause {
         // Nobody sends: it is the time that passes.
         let _ = self.wait.recv_timeout(FOLLOW_PAUSE);
     }
+}
+
+/// Where a follower goes on if retention was faster than it; the error if that is another one.
+fn passed_over(error: &Error, args: &CatArgs, log: &Log, place: Offset) -> Result<Offset> {
+    let start = log.start_offset();
+    if args.follow && error.kind() == ErrorKind::OffsetOutOfRange && place < start {
+        let partition = &args.log.partition;
+        eprintln!("klog: {partition}: offsets {place}..{start} were deleted before they were read");
+        return Ok(start);
+    }
+    Err(with_advice(error.clone(), args))
 }
 
 fn with_advice(error: Error, args: &CatArgs) -> Error {

@@ -16,7 +16,25 @@ pub(crate) fn resolve(
     args: &ConfigArgs,
     named: Option<&TopicPartition>,
 ) -> Result<Arc<Resolved>, Failure> {
+    resolve_in(ConfigSet::broker(), args, named)
+}
+
+/// The same for a look-up, which decompresses records of no more than this unless it is told to.
+pub(crate) fn resolve_for_lookup(
+    args: &ConfigArgs,
+    named: Option<&TopicPartition>,
+) -> Result<Arc<Resolved>, Failure> {
     let mut set = ConfigSet::broker();
+    set.set("max.decompressed.message.bytes", "16777216")
+        .map_err(Failure::Usage)?;
+    resolve_in(set, args, named)
+}
+
+fn resolve_in(
+    mut set: ConfigSet,
+    args: &ConfigArgs,
+    named: Option<&TopicPartition>,
+) -> Result<Arc<Resolved>, Failure> {
     for path in &args.properties {
         let content = read_file(&RealFs, path)?.ok_or_else(|| {
             Error::new(

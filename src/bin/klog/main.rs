@@ -156,7 +156,7 @@ fn ask(
     args: &LogArgs,
     lines: impl FnOnce(&Log) -> Result<String>,
 ) -> std::result::Result<ExitCode, Failure> {
-    let config = config_args::resolve(&args.dir.config, Some(&args.partition))?;
+    let config = config_args::resolve_for_lookup(&args.dir.config, Some(&args.partition))?;
     let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
     let (text, findings) = ask_log(&fs, &args.dir.dir, &args.partition, &config, lines)?;
     let mut out = std::io::stdout().lock();

@@ -33,6 +33,8 @@ pub struct Decompressor {
     state: State,
     /// How many bytes of the input are not read yet.
     unread: usize,
+    /// The largest block of snappy, and window of zstd, that memory is taken for.
+    max_block_bytes: Option<usize>,
 }
 
 /// Where the reading of the current stream stands.
@@ -53,6 +55,12 @@ impl Decompressor {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Takes no memory for blocks of snappy above `bytes` from now on, nor for what is decompressed through a window of zstd that
+    /// is larger: TOO_LARGE.
+    pub fn bound_memory(&mut self, bytes: usize) {
+        self.max_block_bytes = Some(bytes);
     }
 
     /// Starts on a compressed stream, which ends with `input`, and reads its header. A stream begun before is gone.
@@ -94,6 +102,7 @@ impl Decompressor {
         let mut rest = input
             .get(input.len().saturating_sub(self.unread)..)
             .unwrap_or_default();
+        let limit = self.max_block_bytes.unwrap_or(usize::MAX);
         let read = match &mut self.state {
             State::Ended => Ok(0),
             State::Failed(failure) => return Err(failure.clone()),
@@ -102,13 +111,13 @@ impl Decompressor {
                 gzip::Reader::resume(&mut self.inflate, state, &mut rest).read_into(out, max)
             }
             State::Snappy(state) => {
-                snappy::Reader::resume(&mut self.block, state, &mut rest).read_into(out, max)
+                snappy::Reader::resume(&mut self.block, state, &mut rest).read_into(out, max, limit)
             }
             State::Lz4(state) => {
                 lz4::Reader::resume(&mut self.block, state, &mut rest).read_into(out, max)
             }
             State::Zstd(state) => zstd::Reader::resume(&mut self.zstd, state, &mut rest)
-                .and_then(|mut reader| reader.read_into(out, max)),
+                .and_then(|mut reader| reader.read_into(out, max, limit)),
         };
         self.unread = rest.len();
         if let Err(failure) = &read {

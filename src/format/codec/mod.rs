@@ -39,7 +39,7 @@ pub use decompress::Decompressor;
 
 use std::fmt;
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// How the records of a batch are compressed: Kafka's codec ids (records.md 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +106,11 @@ pub enum Lz4Header {
     Checked,
     /// Magic 0: computed over the frame's magic number too, which is wrong and has to be written so; never verified.
     LegacyUnchecked,
+}
+
+/// A good stream that takes more memory than its reader allows.
+fn too_large(what: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::TooLarge, what.to_string())
 }
 
 /// A defect of a compressed stream.

@@ -14,7 +14,7 @@ use snap::raw::{Decoder, decompress_len, max_compress_len};
 
 use super::block::Block;
 use super::buffer::{grow, reserve, take, take_array};
-use super::{Codec, corrupt};
+use super::{Codec, corrupt, too_large};
 use crate::{Error, ErrorKind, Result};
 
 const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
@@ -116,7 +116,12 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         }
     }
 
-    pub(super) fn read_into(&mut self, out: &mut Vec<u8>, max: usize) -> Result<usize> {
+    pub(super) fn read_into(
+        &mut self,
+        out: &mut Vec<u8>,
+        max: usize,
+        limit: usize,
+    ) -> Result<usize> {
         loop {
             let given = self.block.drain(out, max)?;
             if given > 0 {
@@ -126,6 +131,11 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
                 return Ok(0);
             };
             let length = decoded_length(compressed)?;
+            if length > limit {
+                return Err(too_large(format_args!(
+                    "a block of snappy has {length} bytes, above the limit of {limit}"
+                )));
+            }
             if length <= max {
                 decode(compressed, grow(out, length)?)?;
                 // Blocks may be empty; each turn consumes one.

@@ -10,7 +10,7 @@ use ::zstd::zstd_safe::{
 };
 
 use super::buffer::{Pace, grow, no_memory, reserve, take};
-use super::{Codec, corrupt};
+use super::{Codec, corrupt, too_large};
 use crate::{Error, ErrorKind, Result};
 
 const DEFAULT_LEVEL: i32 = 3;
@@ -120,6 +120,8 @@ pub(super) struct State {
     pace: Pace,
     /// Whether what was read so far ends with a whole frame (or is nothing).
     between_frames: bool,
+    /// How many bytes came out.
+    produced: usize,
 }
 
 impl State {
@@ -128,6 +130,7 @@ impl State {
         Ok(Self {
             pace: Pace::new(input.len()),
             between_frames: true,
+            produced: 0,
         })
     }
 }
@@ -165,9 +168,21 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         })
     }
 
-    pub(super) fn read_into(&mut self, out: &mut Vec<u8>, max: usize) -> Result<usize> {
+    pub(super) fn read_into(
+        &mut self,
+        out: &mut Vec<u8>,
+        max: usize,
+        limit: usize,
+    ) -> Result<usize> {
+        // A window costs memory as far as it is filled: small batches ask for large ones too.
+        if self.state.produced > limit && self.context.sizeof() / 2 > limit {
+            return Err(too_large(format_args!(
+                "a frame of zstd has a window above the limit of {limit} bytes, and more than that is in it"
+            )));
+        }
         while !(self.state.between_frames && self.input.is_empty()) {
             let produced = self.decode_step(out, max)?;
+            self.state.produced = self.state.produced.saturating_add(produced);
             if produced > 0 {
                 return Ok(produced);
             }

@@ -20,7 +20,7 @@ const DAYS_MAX: usize = 10_000;
 pub(super) fn count(log: &Log, stat: &mut LogStat) -> Result<()> {
     let mut keys = KeyCounter::new();
     let mut decoder = RecordDecoder::new();
-    decoder.set_max_body_bytes(BATCH_BYTES_MAX as usize);
+    decoder.bound_memory(BATCH_BYTES_MAX as usize);
     let segments = log.segment_list();
     for (i, segment) in segments.iter().enumerate() {
         let next = segments.get(i + 1).map(|next| next.base_offset());

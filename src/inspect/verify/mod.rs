@@ -195,11 +195,15 @@ const LOST_TAIL: Words = Words {
 };
 const ODD_OFFSETS: Words = Words {
     cost: "readers meet offsets twice or out of order",
-    mend: "a replica's copy of the log; else `klog repair`",
+    mend: "`klog repair`, where a recovery cuts the log or a segment was replaced; else a replica's copy of the log",
+};
+const MAGIC: Words = Words {
+    cost: "clients refuse the batch: they read no further than here",
+    mend: "`klog repair`, which writes the magic that its checksum is of",
 };
 const MISSING: Words = Words {
     cost: "the records with these offsets are gone",
-    mend: "a replica's copy of the log, or a backup of the segment",
+    mend: "a replica's copy of the log, or a backup of the segment; `klog repair` has nothing to fill the hole with",
 };
 const REBUILT: Words = Words {
     cost: "look-ups go wrong or are slow until it is made anew from the log; no record is lost",
@@ -215,7 +219,11 @@ const STATE: Words = Words {
 };
 const EPOCHS: Words = Words {
     cost: "followers may be told the wrong end of an epoch and cut too much or too little",
-    mend: "`klog repair`, which takes the epochs from the batches",
+    mend: "`klog repair`, which takes the epochs from the batches, and sets one batch between others right; else a replica's copy of the log",
+};
+const NO_ID: Words = Words {
+    cost: "a broker of Kafka 4 takes the log for a stray one at its start and puts it aside; klog needs no id",
+    mend: "a partition.metadata with the topic's id, as `kafka-topics.sh --describe` tells it; or `klog adopt`",
 };
 const STARTUP: Words = Words {
     cost: "Kafka takes the directory offline or does not start",

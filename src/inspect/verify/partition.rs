@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::segment::{self, Rank, Walk};
 use super::{
-    EPOCHS, IGNORED, Known, LEFTOVER, MISSING, REBUILT, Report, SMALL, STARTUP, STATE, small_files,
+    EPOCHS, IGNORED, Known, LEFTOVER, MISSING, NO_ID, REBUILT, Report, SMALL, STATE, small_files,
 };
 use crate::error::Result;
 use crate::format::epoch_checkpoint;
@@ -118,7 +118,7 @@ pub(super) fn check(
             &path,
             None,
             "the file is missing: the log has no topic id",
-            STARTUP,
+            NO_ID,
         );
     }
     points(dir, partition, end, known, report);

@@ -4,10 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::index::{OffsetCheck, TimeCheck, Zeros};
 use super::txns::{Transactions, TxnCheck};
-use super::{EPOCHS, GAP, LOST_TAIL, MISSING, ODD_OFFSETS, REBUILT, Report, UNSEEN, index, txns};
-use crate::error::Result;
+use super::{
+    EPOCHS, GAP, LOST_TAIL, MAGIC, MISSING, ODD_OFFSETS, REBUILT, Report, UNSEEN, index, txns,
+};
+use crate::error::{ErrorKind, Result};
+use crate::format::codec::Decompressor;
 use crate::format::control::{self, ABORT, COMMIT};
 use crate::format::decoder::RecordDecoder;
+use crate::format::legacy;
 use crate::format::names::SegmentFileKind;
 use crate::io::{FileSystem, OpenMode, exists};
 use crate::segment::{BatchScan, Scanned, path_of};
@@ -32,7 +36,7 @@ pub(super) struct Walk {
     pub(super) cleaned_upto: Offset,
     /// Where the log starts for readers: epochs below are forgotten.
     pub(super) log_start: Offset,
-    /// Whether a batch has a leader epoch.
+    /// Whether a batch that readers get has a leader epoch.
     pub(super) has_epochs: bool,
     /// Whether a batch is of an old format: then epochs before it were forgotten.
     pub(super) has_old: bool,
@@ -55,7 +59,7 @@ impl Walk {
         cleaned_upto: Offset,
     ) -> Self {
         let mut decoder = RecordDecoder::new();
-        decoder.set_max_body_bytes(BODY_BYTES_MAX);
+        decoder.bound_memory(BODY_BYTES_MAX);
         Self {
             expected: first,
             txns: Transactions::new(first == Offset::ZERO),
@@ -212,11 +216,12 @@ impl Checks {
         let (at, header) = (scanned.position, &scanned.header);
         self.offsets.batch(at, header, report)?;
         self.times.batch(header, report)?;
+        let sum = scan.ensure_valid(scanned);
         if header.magic > 2 || header.magic < 0 {
             let what = format!("magic {}, known are 0 to 2", header.magic);
-            report.damage(path, Some(at), what, LOST_TAIL);
+            let words = if sum.is_ok() { MAGIC } else { LOST_TAIL };
+            report.damage(path, Some(at), what, words);
         }
-        let sum = scan.ensure_valid(scanned);
         let is_valid = match sum {
             Ok(()) => true,
             Err(e) if e.is_corrupt_data() => {
@@ -227,9 +232,14 @@ impl Checks {
         };
         let is_small = header.size_bytes <= BATCH_BYTES_MAX;
         // What cannot be decoded is told below.
-        let first = match scan.base_offset_of(scanned) {
-            Ok(first) if is_small || header.is_v2() => Some(first),
-            _ => None,
+        let first = if header.is_v2() {
+            Some(header.base_offset)
+        } else if is_small {
+            let mut decompressor = Decompressor::new();
+            decompressor.bound_memory(BODY_BYTES_MAX);
+            legacy::base_offset(&scan.bytes_of(scanned)?, &mut decompressor).ok()
+        } else {
+            None
         };
         let behind = header.last_offset.saturating_next();
         if let Some(first) = first {
@@ -256,7 +266,8 @@ impl Checks {
         }
         walk.has_old |= !header.is_v2();
         walk.has_producers |= header.is_v2() && header.has_producer_id();
-        walk.has_epochs |= header.is_v2() && header.leader_epoch.0 >= 0;
+        walk.has_epochs |=
+            header.is_v2() && header.leader_epoch.0 >= 0 && header.last_offset >= walk.log_start;
         if let Some(epochs) = walk.epochs.as_ref().filter(|_| header.is_v2()) {
             let epoch = header.leader_epoch;
             let from = header.base_offset.max(walk.log_start);
@@ -318,8 +329,12 @@ impl Checks {
             Ok(())
         })();
         report.verdict.looked.records += count;
-        if let Err(e) = decoded {
-            report.damage(path, Some(at), e.to_string(), LOST_TAIL);
+        match decoded {
+            Err(e) if e.kind() == ErrorKind::TooLarge => {
+                report.note(path, Some(at), e.to_string(), UNSEEN);
+            }
+            Err(e) => report.damage(path, Some(at), e.to_string(), LOST_TAIL),
+            Ok(()) => {}
         }
         match marker {
             Some(commit) => self.txns.marker(header, !commit, &mut walk.txns, report),

@@ -9,11 +9,9 @@ use crate::format::checkpoint::{
 };
 use crate::format::epoch_checkpoint::{self, EpochEntry};
 use crate::format::{marker, meta_properties, partition_metadata, snapshot};
-use crate::io::{DirEntry, FileSystem, OpenMode};
+use crate::io::{DirEntry, FileSystem, OpenMode, SMALL_FILE_BYTES_MAX};
 use crate::types::to_usize;
 
-/// The largest small file that is read: a million lines.
-const SMALL_BYTES_MAX: u64 = 16 << 20;
 /// Names of a log directory that are Kafka's, or any system's.
 const NAMES: [&str; 10] = [
     CLEANER_FILE,
@@ -40,13 +38,22 @@ pub(super) fn read_small(
     path: &Path,
     report: &mut Report,
 ) -> Result<Option<Vec<u8>>> {
+    read_upto(fs, path, SMALL_FILE_BYTES_MAX, report)
+}
+
+fn read_upto(
+    fs: &dyn FileSystem,
+    path: &Path,
+    bytes_max: u64,
+    report: &mut Report,
+) -> Result<Option<Vec<u8>>> {
     let file = match fs.open(path, OpenMode::Read) {
         Ok(file) => file,
         Err(e) if e.is_not_found() => return Ok(None),
         Err(e) => return Err(e),
     };
     let len = file.len()?;
-    if len > SMALL_BYTES_MAX {
+    if len > bytes_max {
         report.damage(
             path,
             None,
@@ -158,8 +165,8 @@ pub(super) fn topic_id(fs: &dyn FileSystem, dir: &Path, report: &mut Report) -> 
 
 /// Looks at a snapshot of producers.
 pub(super) fn producers(fs: &dyn FileSystem, path: &Path, report: &mut Report) -> Result<()> {
-    if let Some(content) = read_small(fs, path, report)?
-        && let Err(e) = snapshot::parse(&content)
+    if let Some(content) = read_upto(fs, path, snapshot::BYTES_MAX, report)?
+        && let Err(e) = snapshot::check(&content)
     {
         report.damage(path, None, e.to_string(), STATE);
     }

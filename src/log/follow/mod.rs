@@ -25,7 +25,10 @@ use super::{HighWatermark, LoadNotes, Log, LogPlace, SegmentList, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::uuid::Uuid;
 use crate::format::{epoch_checkpoint, partition_metadata};
-use crate::io::{Clock, FileIdentity, FileSystem, OverlayFs, Stat, SystemClock, read_file};
+use crate::io::{
+    Clock, FileIdentity, FileSystem, OverlayFs, SMALL_FILE_BYTES_MAX, Stat, SystemClock,
+    read_parsed,
+};
 use crate::segment::{IndexFiles, Scanned, Segment};
 use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
@@ -305,9 +308,13 @@ impl Log {
     /// The topic id may be stored after the log was made. NOT_FOUND if it is another one: another log is there.
     fn look_at_topic_id(&self) -> Result<()> {
         let path = self.dir().join(partition_metadata::FILE);
-        let content = read_file(&*self.fs, &path)?;
-        let Some(found) = content.and_then(|content| partition_metadata::parse(&content).ok())
-        else {
+        let read = read_parsed(
+            &*self.fs,
+            &path,
+            SMALL_FILE_BYTES_MAX,
+            partition_metadata::parse,
+        )?;
+        let Some(Ok(found)) = read else {
             return Ok(());
         };
         let mut known = self.topic_id.lock();
@@ -321,8 +328,14 @@ impl Log {
 
     /// Takes over the leader epochs that the owner has stored: of those whose records are gone no batch tells.
     fn look_at_epochs(&self, log_start: Offset) -> Result<()> {
-        let content = read_file(&*self.fs, &self.dir().join(epoch_checkpoint::FILE))?;
-        let Some(lines) = content.and_then(|content| epoch_checkpoint::parse(&content).ok()) else {
+        let path = self.dir().join(epoch_checkpoint::FILE);
+        let read = read_parsed(
+            &*self.fs,
+            &path,
+            SMALL_FILE_BYTES_MAX,
+            epoch_checkpoint::parse,
+        )?;
+        let Some(Ok(lines)) = read else {
             return Ok(());
         };
         let mut writer = self.lock_writer();

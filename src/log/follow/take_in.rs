@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::format::batch::{
     Batch, BatchHeader, HEADER_BYTES, Next, PREFIX_AND_MAGIC_BYTES, next_in_file,
 };
+use crate::format::control;
 use crate::format::names::SegmentFileKind;
 use crate::format::txn_index::AbortedTxn;
 use crate::log::load::segment_options;
@@ -204,7 +205,7 @@ fn next_found(
     if header.last_offset.relative_to(segment_base).is_none() {
         return Ok(Err(Behind::Overflow));
     }
-    let is_marker = header.attributes.is_control() && header.has_producer_id();
+    let is_marker = control::is_marker(header);
     let control = if is_marker {
         Some(scan.bytes_of(&scanned)?.bytes().to_vec())
     } else {

@@ -12,13 +12,15 @@ use std::thread::Scope;
 use super::progress::RecoveryProgress;
 use super::threads::SpareThreads;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::batch::{Batch, BatchHeader};
+use crate::format::batch::{Batch, BatchHeader, HEADER_BYTES};
 use crate::io::thread;
 use crate::segment::{Recovery, RecoverySink, Segment, SegmentWriter, Verified};
-use crate::types::{LeaderEpoch, Offset};
+use crate::types::{LeaderEpoch, Offset, to_usize};
 
 /// How many batches may wait for the recovery. One takes about 150 bytes, a control batch its own bytes too.
 const WAITING_MAX: usize = 8192;
+/// How many segments may wait for the recovery: small ones are looked at faster than they are recovered.
+const SEGMENTS_MAX: usize = 32;
 
 /// What a thread tells of a segment, in order.
 enum Told {
@@ -102,10 +104,15 @@ impl<'scope, 'env> ReadAhead<'scope, 'env> {
             if self.ahead.contains_key(&segment.base_offset()) {
                 continue;
             }
+            if self.ahead.len() >= SEGMENTS_MAX {
+                return;
+            }
             let Some(spare) = self.spare.take() else {
                 return;
             };
-            let (tell, told) = sync_channel(WAITING_MAX);
+            // The places are made beforehand: no more than there can be batches, and the end.
+            let batches = to_usize(segment.size_bytes()) / HEADER_BYTES + 1;
+            let (tell, told) = sync_channel(batches.min(WAITING_MAX));
             let progress = self.progress;
             let (own, is_over) = (Arc::clone(segment), Arc::clone(&self.is_over));
             let work = move || {

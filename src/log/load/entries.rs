@@ -8,30 +8,30 @@ use crate::error::Result;
 use crate::format::names::SegmentFile;
 use crate::format::uuid::Uuid;
 use crate::format::{epoch_checkpoint, partition_metadata};
-use crate::io::{EntryKind, FileSystem, exists, read_file};
+use crate::io::{DirEntry, EntryKind, FileSystem, SMALL_FILE_BYTES_MAX, read_parsed};
 
 /// The files of a directory whose names are Kafka's, by offset and kind.
 pub(in crate::log) fn list_segment_files(
     fs: &dyn FileSystem,
     dir: &Path,
 ) -> Result<Vec<SegmentFile>> {
-    let entries = fs.list(dir)?;
+    Ok(segment_files(&fs.list(dir)?))
+}
+
+/// Those of a directory's entries, by offset and kind.
+pub(super) fn segment_files(entries: &[DirEntry]) -> Vec<SegmentFile> {
     let mut files: Vec<SegmentFile> = entries
         .iter()
         .filter(|entry| entry.kind == EntryKind::File)
         .filter_map(|entry| SegmentFile::parse(&entry.name))
         .collect();
     files.sort();
-    Ok(files)
+    files
 }
 
 /// Names what is in the directory and not Kafka's; it is left alone (hard-cases.md HC21).
-pub(super) fn note_foreign_entries(
-    fs: &dyn FileSystem,
-    dir: &Path,
-    notes: &mut LoadNotes,
-) -> Result<()> {
-    let mut names: Vec<_> = fs.list(dir)?;
+pub(super) fn note_foreign_entries(entries: &[DirEntry], notes: &mut LoadNotes) {
+    let mut names: Vec<_> = entries.iter().collect();
     names.sort_by(|a, b| a.name.cmp(&b.name));
     for entry in names {
         let known = entry.kind == EntryKind::File
@@ -43,7 +43,6 @@ pub(super) fn note_foreign_entries(
             );
         }
     }
-    Ok(())
 }
 
 fn is_fixed_name(name: &std::ffi::OsStr) -> bool {
@@ -61,10 +60,11 @@ pub(super) fn read_topic_id(
     notes: &mut LoadNotes,
 ) -> Result<Option<Uuid>> {
     let path = dir.join(partition_metadata::FILE);
-    if !exists(fs, &path)? {
+    let read = read_parsed(fs, &path, SMALL_FILE_BYTES_MAX, partition_metadata::parse)?;
+    let Some(parsed) = read else {
         return Ok(None);
-    }
-    match partition_metadata::parse(&read_file(fs, &path)?.unwrap_or_default()) {
+    };
+    match parsed {
         Ok(id) => Ok(Some(id)),
         Err(e) => {
             fs.rename(&path, &dir.join(partition_metadata::CORRUPT_FILE))?;

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::list_segment_files;
 use crate::error::Result;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::io::{FileSystem, OpenMode};
@@ -23,9 +22,13 @@ struct Replaced {
     end: Offset,
 }
 
-/// Puts the directory in order. Whether it changed.
-pub(super) fn settle(fs: &Arc<dyn FileSystem>, dir: &Path, notes: &mut LoadNotes) -> Result<bool> {
-    let mut files = list_segment_files(&**fs, dir)?;
+/// Puts the directory in order, which has these files. Whether it changed.
+pub(super) fn settle(
+    fs: &Arc<dyn FileSystem>,
+    dir: &Path,
+    mut files: Vec<SegmentFile>,
+    notes: &mut LoadNotes,
+) -> Result<bool> {
     let mut changed = false;
     // Files are renamed from .cleaned to .swap from the highest base down, so a .cleaned file proves that the .swap
     // files at its base and above are not all there (KAFKA-6264).

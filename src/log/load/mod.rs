@@ -12,6 +12,7 @@ mod progress;
 mod split;
 mod threads;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ use crate::state::epochs::EpochCache;
 use crate::types::{Offset, TimestampMs};
 use ahead::{Ahead, ReadAhead};
 pub(super) use entries::list_segment_files;
-use entries::{note_foreign_entries, read_topic_id};
+use entries::{note_foreign_entries, read_topic_id, segment_files};
 
 pub use progress::RecoveryProgress;
 
@@ -141,8 +142,15 @@ fn load_once(
 ) -> Result<Loaded> {
     let mut notes = LoadNotes::default();
     let topic_id = read_topic_id(&**fs, dir, &mut notes)?;
-    note_foreign_entries(&**fs, dir, &mut notes)?;
-    let mut changed = leftovers::settle(fs, dir, &mut notes)?;
+    let entries = fs.list(dir)?;
+    note_foreign_entries(&entries, &mut notes);
+    let files = segment_files(&entries);
+    let mut changed = leftovers::settle(fs, dir, files.clone(), &mut notes)?;
+    let files = if changed {
+        list_segment_files(&**fs, dir)?
+    } else {
+        files
+    };
 
     let (epochs, epoch_state) = EpochFile::open(fs, dir)?;
     let mut loader = Loader {
@@ -153,10 +161,11 @@ fn load_once(
         epochs,
         notes,
         segments: Vec::new(),
+        snapshots: None,
         had_segments: false,
         overflowing,
     };
-    changed |= loader.open_segments()?;
+    changed |= loader.open_segments(files)?;
     let (writer, segments) = loader.recover_log(&mut changed)?;
     loader.finish(segments, writer, topic_id, &epoch_state, changed)
 }
@@ -170,6 +179,8 @@ struct Loader<'a> {
     notes: LoadNotes,
     /// Opened so far, rising.
     segments: Vec<Arc<Segment>>,
+    /// Of the producer snapshots in the directory, once they were asked for.
+    snapshots: Option<BTreeSet<Offset>>,
     /// Whether any segment was found that holds what the checkpointed log start leaves.
     had_segments: bool,
     /// Told to who asked for the load: the segment that cannot be recovered before it is split.
@@ -186,8 +197,7 @@ impl Loader<'_> {
     }
 
     /// Opens every segment and mends its indexes (log.md 8.4). Whether the directory changed.
-    fn open_segments(&mut self) -> Result<bool> {
-        let mut files: Vec<SegmentFile> = list_segment_files(&**self.fs, self.dir)?;
+    fn open_segments(&mut self, mut files: Vec<SegmentFile>) -> Result<bool> {
         files
             .retain(|file| file.state == FileState::Live && file.kind != SegmentFileKind::Snapshot);
         let logs: Vec<Offset> = files
@@ -274,8 +284,7 @@ impl Loader<'_> {
         ahead: Option<Ahead>,
     ) -> Result<(SegmentWriter, u64)> {
         let base = segment.base_offset();
-        let mut producers =
-            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+        let mut producers = self.producers()?;
         let range = RebuildRange {
             log_start: self.options.log_start,
             end: base,
@@ -300,6 +309,7 @@ impl Loader<'_> {
             }
         })?;
         producers.take_snapshot(Durability::Synced)?;
+        self.snapshots = Some(producers.into_snapshots());
         if let Some(progress) = progress {
             progress.segment_done();
         }
@@ -347,7 +357,7 @@ impl Loader<'_> {
             *changed = true;
             writer = None;
             let _ = self.epochs.cache_mut().clear();
-            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms, None)?
                 .restart_at(self.options.log_start)?;
         }
         self.had_segments = !self.segments.is_empty();
@@ -516,7 +526,17 @@ impl Loader<'_> {
             FileState::Live,
             FileState::Deleted,
         )?;
-        ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?.retire(base)
+        let mut producers = self.producers()?;
+        producers.retire(base)?;
+        self.snapshots = Some(producers.into_snapshots());
+        Ok(())
+    }
+
+    /// Producers without any state. The directory is looked at once for the snapshots that it has.
+    fn producers(&mut self) -> Result<ProducerLog> {
+        let known = self.snapshots.take();
+        let expiration_ms = self.options.producer_expiration_ms;
+        ProducerLog::open(self.fs, self.dir, expiration_ms, known)
     }
 
     fn finish(
@@ -553,9 +573,9 @@ impl Loader<'_> {
         self.epochs.store()?;
 
         let mut producers =
-            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms)?;
+            ProducerLog::open(self.fs, self.dir, self.options.producer_expiration_ms, None)?;
         let bases: Vec<Offset> = segments.iter().map(|s| s.base_offset()).collect();
-        producers.remove_strays(&bases)?;
+        producers.remove_known_strays(&bases)?;
         let range = RebuildRange {
             log_start,
             end,

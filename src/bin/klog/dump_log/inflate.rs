@@ -11,6 +11,9 @@ use super::HELD_BYTES;
 /// How much is read at once.
 const STEP_BYTES: usize = 64 * 1024;
 
+/// Larger windows are an error here: 2^25 bytes is what zstd uses up to level 20.
+const WINDOW_LOG_MAX: u32 = 25;
+
 /// A reader over a stretch of a file.
 struct Stretch {
     file: Arc<dyn File>,
@@ -44,7 +47,7 @@ pub(crate) fn open(
         Codec::Lz4 => buffered(lz4::Decoder::new(stretch)?),
         Codec::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(stretch)?;
-            decoder.window_log_max(27)?;
+            decoder.window_log_max(WINDOW_LOG_MAX)?;
             buffered(decoder)
         }
     })

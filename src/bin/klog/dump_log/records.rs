@@ -64,7 +64,7 @@ impl Records {
         }
         let bytes = source.at(at.position, usize::try_from(at.size).unwrap_or(usize::MAX))?;
         let batch = Batch::new(bytes)?;
-        self.decoder.set_max_body_bytes(HELD_BYTES);
+        self.decoder.bound_memory(HELD_BYTES);
         let mut print = |record: &Record<'_>| {
             let shown = shown(record);
             dump.gap(shown.offset, last_offset, name)?;
@@ -270,7 +270,7 @@ pub(crate) fn max_timestamp(at: &BatchAt, source: &mut Source, name: &FileName) 
     let bytes = source.at(at.position, usize::try_from(at.size).unwrap_or(usize::MAX))?;
     let batch = Batch::new(bytes)?;
     let mut records = Records::default();
-    records.decoder.set_max_body_bytes(HELD_BYTES);
+    records.decoder.bound_memory(HELD_BYTES);
     let mut latest = -1;
     let walked = records.walk(&batch, |record| {
         latest = latest.max(record.timestamp.0);

@@ -63,10 +63,13 @@ pub(crate) fn print(
         let mut of_control = (None, None);
         if header.is_control() {
             of_control.0 = outline.key.map(|place| contents.take(place)).transpose()?;
-            of_control.1 = outline
-                .value
-                .map(|place| contents.take(place))
-                .transpose()?;
+            // What has no key is told by its key.
+            if let Some(value) = outline.value.filter(|_| outline.key.is_some()) {
+                if value.len > HELD_BYTES as u64 {
+                    return Err(too_large("a control record"));
+                }
+                of_control.1 = Some(contents.take(value)?);
+            }
         }
         (shown.key, shown.value) = (of_control.0.as_deref(), of_control.1.as_deref());
         let keys = outline.header_keys.iter().map(Vec::as_slice);

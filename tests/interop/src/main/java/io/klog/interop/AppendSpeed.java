@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -80,19 +81,23 @@ final class AppendSpeed {
         int batches = arguments.int32("BATCHES");
         int each = arguments.int32("EACH");
         Compression compression = Compression.of(CompressionType.forName(arguments.text("CODEC"))).build();
-        int threads = arguments.more() ? arguments.int32("THREADS") : 1;
+        boolean isTogether = arguments.more();
+        int threads = isTogether ? arguments.int32("THREADS") : 1;
+        int logs = isTogether ? arguments.int32("LOGS") : 1;
         arguments.end();
-        UnifiedLog log = fresh(dir, Map.of());
-        Callable<Void> part = part(log, data, compression, batches / threads, each);
+        List<UnifiedLog> made = new ArrayList<>();
+        List<Callable<Void>> parts = new ArrayList<>();
+        for (int n = 0; n < logs; n++) made.add(fresh(logs == 1 ? dir : dir.resolve("of-" + n), Map.of()));
+        for (int n = 0; n < threads; n++) parts.add(part(made.get(n % logs), data, compression, batches / threads, each));
         String took;
-        if (threads == 1) {
-            long began = Speed.worked();
-            part.call();
-            took = Speed.took(began, Speed.worked());
+        if (isTogether) {
+            took = together(parts);
         } else {
-            took = together(threads, part);
+            long began = Speed.worked();
+            parts.get(0).call();
+            took = Speed.took(began, Speed.worked());
         }
-        Logs.drop(log);
+        made.forEach(Logs::drop);
         return took;
     }
 
@@ -104,7 +109,7 @@ final class AppendSpeed {
         int threads = arguments.int32("THREADS");
         arguments.end();
         UnifiedLog log = fresh(dir, Map.of("flush.messages", "1"));
-        String took = together(threads, part(log, data, Compression.NONE, batches / threads, RECORDS));
+        String took = together(Collections.nCopies(threads, part(log, data, Compression.NONE, batches / threads, RECORDS)));
         Logs.drop(log);
         return took;
     }
@@ -119,10 +124,10 @@ final class AppendSpeed {
         };
     }
 
-    private static String together(int threads, Callable<Void> part) throws Exception {
-        try (Pool pool = new Pool(threads)) {
+    private static String together(List<Callable<Void>> parts) throws Exception {
+        try (Pool pool = new Pool(parts.size())) {
             long began = System.nanoTime();
-            pool.all(part);
+            pool.all(parts);
             return Speed.took(began, System.nanoTime());
         }
     }
@@ -130,18 +135,14 @@ final class AppendSpeed {
     /** Threads that are there before the work begins. */
     private static final class Pool implements AutoCloseable {
         private final ExecutorService service;
-        private final int threads;
 
         Pool(int threads) throws Exception {
-            this.threads = threads;
             service = Executors.newFixedThreadPool(threads);
-            all(() -> null);
+            all(Collections.nCopies(threads, () -> null));
         }
 
-        void all(Callable<Void> part) throws Exception {
-            List<Future<Void>> parts = new ArrayList<>();
-            for (int n = 0; n < threads; n++) parts.add(service.submit(part));
-            for (Future<Void> done : parts) done.get();
+        void all(List<Callable<Void>> parts) throws Exception {
+            for (Future<Void> done : service.invokeAll(parts)) done.get();
         }
 
         @Override

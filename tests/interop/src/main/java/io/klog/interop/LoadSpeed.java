@@ -35,6 +35,22 @@ final class LoadSpeed {
         }
     }
 
+    /** To close in order what was loaded; loading is not counted. */
+    static String close(Arguments arguments) throws Exception {
+        Path dir = arguments.path("DIR");
+        arguments.end();
+        LogManager manager = ManagerRun.manager(dir, 2);
+        manager.loadLogs(manager.initialDefaultConfig(), Map.of(), log -> false);
+        ManagerRun.awaitLoaders();
+        Set<UnifiedLog> logs = manager.allLogs();
+        long began = System.nanoTime();
+        manager.shutdown();
+        long ended = System.nanoTime();
+        logs.forEach(Logs::drop);
+        LogCapture.take();
+        return Speed.took(began, ended);
+    }
+
     /** Logs without topic ids, and a batch of one record in each. */
     static String create(Arguments arguments) throws Exception {
         Path dir = arguments.path("DIR");

@@ -27,14 +27,16 @@ public final class Speed {
             .add(new Command("version", "", unused -> AppInfoParser.getVersion() + " on Java "
                 + System.getProperty("java.version") + "\n"))
             .add(new Command("append_ready", "DIR RECORDS-FILE BATCHES", AppendSpeed::ready))
-            .add(new Command("append_built", "DIR RECORDS-FILE BATCHES EACH CODEC [THREADS]", AppendSpeed::built))
+            .add(new Command("append_built", "DIR RECORDS-FILE BATCHES EACH CODEC [THREADS LOGS]", AppendSpeed::built))
             .add(new Command("append_synced", "DIR RECORDS-FILE BATCHES THREADS", AppendSpeed::synced))
+            .add(new Command("tail", "DIR RECORDS-FILE RECORDS PERIOD-NS", TailSpeed::run))
             .add(new Command("scan", "DIR", ReadSpeed::scan))
             .add(new Command("fetch", "DIR", ReadSpeed::fetch))
             .add(new Command("random", "DIR READS", ReadSpeed::random))
             .add(new Command("timestamps", "DIR LOOKUPS", ReadSpeed::timestamps))
             .add(new Command("clean", "DIR MAP-BYTES SEGMENT-BYTES", CleanSpeed::run))
             .add(new Command("load", "DIR THREADS", LoadSpeed::load))
+            .add(new Command("close", "DIR", LoadSpeed::close))
             .add(new Command("create", "DIR RECORDS-FILE LOGS", LoadSpeed::create))
             .add(new Command("idle", "DIR", LoadSpeed::idle))
             .serve(System.in, answers);
