@@ -6,8 +6,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::format::epoch_checkpoint;
 use crate::io::{
-    FileSystem, OpenMode, SMALL_FILE_BYTES_MAX, read_parsed, remove_file_if_exists, replace_file,
-    replace_file_unnamed,
+    FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file, replace_file_unnamed,
 };
 use crate::state::epochs::EpochCache;
 
@@ -42,17 +41,11 @@ impl EpochFile {
             cache: EpochCache::default(),
             stored: Some(EpochCache::default()),
         };
-        let read = read_parsed(
-            &**fs,
-            &opened.path,
-            SMALL_FILE_BYTES_MAX,
-            epoch_checkpoint::parse,
-        )?;
-        let Some(parsed) = read else {
+        let Some(content) = read_file(&**fs, &opened.path)? else {
             opened.fs.open(&opened.path, OpenMode::Create)?;
             return Ok((opened, EpochFileState::Readable));
         };
-        match parsed {
+        match epoch_checkpoint::parse(&content) {
             Ok(lines) => {
                 opened.cache = EpochCache::from_lines(&lines);
                 let as_stored = opened.cache.entries() == lines.as_slice();

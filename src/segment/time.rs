@@ -85,6 +85,17 @@ impl Segment {
             }
             let batch = scan.bytes_of(&scanned)?;
             decoder.begin(&batch)?;
+            let mut hit = None;
+            decoder.give_plain(&batch, |parts| {
+                if parts.timestamp >= target && parts.offset >= start {
+                    hit = Some((parts.timestamp, parts.offset));
+                }
+                hit.is_none()
+            })?;
+            if let Some((timestamp, offset)) = hit {
+                return Ok(Some(found(&scanned.header, timestamp, offset)));
+            }
+            // Of a batch that is not plain nothing was given.
             while let Some(record) = decoder.next(&batch)? {
                 if record.timestamp >= target && record.offset >= start {
                     return Ok(Some(found(
