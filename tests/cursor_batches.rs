@@ -282,7 +282,7 @@ fn check(seed: u64) -> Result<(), String> {
         .get_or_create_log(&partition("a"), &CreateOptions::default())
         .unwrap();
     let mut id = 0;
-    for _ in 0..1 + random.below(24) {
+    for _ in 0..=random.below(24) {
         let batch = random_batch(&mut random, &mut id);
         log.append_batches(&batch, &AppendOptions::default())
             .unwrap();

@@ -166,7 +166,7 @@ impl Pool {
         state.open += 1;
         let slots = state
             .in_use
-            .entry(slot.path.load().as_os_str().to_owned())
+            .entry(PathBuf::clone(&slot.path.load()).into_os_string())
             .or_default();
         slots.push(Arc::downgrade(slot));
     }
@@ -253,30 +253,34 @@ impl Pool {
 }
 
 impl State {
-    /// The files below a directory have other names from now on.
-    fn rename_below(&mut self, from: &Path, to: &Path) {
-        let mut inside = from.as_os_str().to_owned();
+    /// Takes out what is known of the files below a directory: their names within it, and who uses them.
+    fn take_below(&mut self, dir: &Path) -> Vec<(PathBuf, Vec<Weak<Slot>>)> {
+        let mut inside = dir.as_os_str().to_owned();
         inside.push("/");
-        let is_inside = |name: &OsStr| name.as_bytes().starts_with(inside.as_os_str().as_bytes());
-        let below: Vec<OsString> = self
-            .in_use
-            .range(inside.clone()..)
-            .map(|(name, _)| name)
-            .take_while(|name| is_inside(name))
+        let is_inside = |path: &OsStr| path.as_bytes().starts_with(inside.as_os_str().as_bytes());
+        let from_here = self.in_use.range(inside.clone()..);
+        let below: Vec<OsString> = from_here
+            .map(|(path, _)| path)
+            .take_while(|path| is_inside(path))
             .cloned()
             .collect();
-        for old in below {
-            let slots = self.in_use.remove(&old).unwrap_or_default();
-            let old = Path::new(&old);
-            let path = to.join(old.strip_prefix(from).unwrap_or(old));
-            let name = Arc::new(path.clone());
+        let take = |path: OsString| {
+            let slots = self.in_use.remove(&path)?;
+            let within = Path::new(&path).strip_prefix(dir).ok()?;
+            Some((within.to_path_buf(), slots))
+        };
+        below.into_iter().filter_map(take).collect()
+    }
+
+    /// From now on the files that were taken out are below another directory.
+    fn put_below(&mut self, dir: &Path, files: Vec<(PathBuf, Vec<Weak<Slot>>)>) {
+        for (within, slots) in files {
+            let path = Arc::new(dir.join(within));
             for slot in slots.iter().filter_map(Weak::upgrade) {
-                slot.path.store(Arc::clone(&name));
+                slot.path.store(Arc::clone(&path));
             }
-            self.in_use
-                .entry(path.into_os_string())
-                .or_default()
-                .extend(slots);
+            let known = self.in_use.entry(path.as_os_str().to_owned()).or_default();
+            known.extend(slots);
         }
     }
 
@@ -472,8 +476,22 @@ impl FileSystem for PooledFs {
         // With the lock: nobody opens a file below by the old name when that is gone.
         let mut state = self.pool.state.lock();
         self.inner.rename(from, to)?;
-        state.rename_below(from, to);
+        let below = state.take_below(from);
+        state.put_below(to, below);
         Ok(())
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
+        self.pin(one)?;
+        self.pin(other)?;
+        let mut state = self.pool.state.lock();
+        let is_done = self.inner.exchange(one, other)?;
+        if is_done {
+            let (below_one, below_other) = (state.take_below(one), state.take_below(other));
+            state.put_below(other, below_one);
+            state.put_below(one, below_other);
+        }
+        Ok(is_done)
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
@@ -500,190 +518,4 @@ impl FileSystem for PooledFs {
 
 #[cfg(test)]
 #[cfg(feature = "sim")]
-mod tests {
-    use super::*;
-    use crate::io::{SimFs, create_dir_all};
-
-    fn pooled(max_open: usize) -> (SimFs, PooledFs) {
-        let disk = SimFs::new();
-        create_dir_all(&disk, "/d".as_ref()).unwrap();
-        let fs = PooledFs::new(Arc::new(disk.clone()), max_open);
-        (disk, fs)
-    }
-
-    fn path(n: usize) -> PathBuf {
-        format!("/d/{n}").into()
-    }
-
-    #[test]
-    fn many_files_are_used_over_few_descriptors() {
-        let (_, fs) = pooled(3);
-        let files: Vec<_> = (0..20)
-            .map(|n| fs.open(&path(n), OpenMode::Create).unwrap())
-            .collect();
-        for round in 0..5u8 {
-            for (n, file) in files.iter().enumerate() {
-                file.write_at(&[u8::try_from(n).unwrap(), round], u64::from(round) * 2)
-                    .unwrap();
-                assert!(fs.open_files() <= 3);
-            }
-        }
-        for (n, file) in files.iter().enumerate() {
-            let mut bytes = [0; 10];
-            assert_eq!(file.read_at(&mut bytes, 0).unwrap(), 10);
-            assert!(
-                bytes
-                    .chunks(2)
-                    .zip(0..)
-                    .all(|(pair, round)| pair == [u8::try_from(n).unwrap(), round])
-            );
-        }
-        drop(files);
-        assert_eq!(fs.open_files(), 0);
-    }
-
-    #[test]
-    fn a_file_at_rest_has_no_descriptor_until_it_is_used_again() {
-        let (_, fs) = pooled(8);
-        let files: Vec<_> = (0..6)
-            .map(|n| {
-                let file = fs.open(&path(n), OpenMode::Create).unwrap();
-                file.write_at(b"abc", 0).unwrap();
-                file
-            })
-            .collect();
-        files[0].rest();
-        assert_eq!(fs.open_files(), 6, "what it wrote is not synced");
-        for file in &files {
-            file.sync().unwrap();
-            file.rest();
-            file.rest();
-        }
-        assert_eq!(fs.open_files(), 0);
-        let mut found = [0; 3];
-        assert_eq!(files[3].read_at(&mut found, 0).unwrap(), 3);
-        assert_eq!((&found, fs.open_files()), (b"abc", 1));
-        // Those that were closed are not closed again, nor counted twice.
-        let others: Vec<_> = (6..16)
-            .map(|n| fs.open(&path(n), OpenMode::Create).unwrap())
-            .collect();
-        assert_eq!(fs.open_files(), 8);
-        drop((files, others));
-        assert_eq!(fs.open_files(), 0);
-    }
-
-    #[test]
-    fn what_was_written_is_synced_before_its_descriptor_goes() {
-        let (disk, fs) = pooled(1);
-        let first = fs.open(&path(1), OpenMode::Create).unwrap();
-        first.write_at(b"written", 0).unwrap();
-        let syncs = disk.counts().syncs;
-        let second = fs.open(&path(2), OpenMode::Create).unwrap();
-        assert_eq!(disk.counts().syncs, syncs + 1);
-        // Synced by itself it need not be again.
-        second.write_at(b"x", 0).unwrap();
-        second.sync().unwrap();
-        let syncs = disk.counts().syncs;
-        let mut bytes = [0; 7];
-        first.read_at(&mut bytes, 0).unwrap();
-        assert_eq!((&bytes, disk.counts().syncs), (b"written", syncs));
-    }
-
-    #[test]
-    fn a_sync_that_failed_then_is_told_by_the_next_one() {
-        use crate::io::sim::{Fault, OpKind};
-        let (disk, fs) = pooled(1);
-        let first = fs.open(&path(1), OpenMode::Create).unwrap();
-        first.write_at(b"written", 0).unwrap();
-        disk.inject(Fault::once(OpKind::Sync, "/d/1", libc::EIO));
-        let _second = fs.open(&path(2), OpenMode::Create).unwrap();
-        let error = first.sync().unwrap_err();
-        assert_eq!(error.os_errno(), Some(libc::EIO));
-    }
-
-    #[test]
-    fn a_file_that_another_process_replaced_is_not_mistaken_for_the_old_one() {
-        let (disk, fs) = pooled(1);
-        for name in [path(1), path(9)] {
-            let file = disk.open(&name, OpenMode::Create).unwrap();
-            file.write_at(b"content", 0).unwrap();
-        }
-        let held = fs.open(&path(1), OpenMode::Read).unwrap();
-        let _other = fs.open(&path(2), OpenMode::Create).unwrap();
-        let mut bytes = [0; 7];
-        assert_eq!(held.read_at(&mut bytes, 0).unwrap(), 7);
-        // Open, it is read on; closed meanwhile, another one has its name.
-        disk.rename(&path(9), &path(1)).unwrap();
-        assert_eq!(held.read_at(&mut bytes, 0).unwrap(), 7);
-        let _another = fs.open(&path(3), OpenMode::Create).unwrap();
-        let error = held.read_at(&mut bytes, 0).unwrap_err();
-        assert!(error.is_not_found(), "{error}");
-    }
-
-    #[test]
-    fn files_below_a_directory_that_is_renamed_are_found_by_its_new_name() {
-        let (_, fs) = pooled(4);
-        fs.create_dir(Path::new("/d/old")).unwrap();
-        let files: Vec<_> = (0..3)
-            .map(|n| {
-                let path = PathBuf::from(format!("/d/old/{n}"));
-                let file = fs.open(&path, OpenMode::Create).unwrap();
-                file.write_at(b"abc", 0).unwrap();
-                file.sync().unwrap();
-                file
-            })
-            .collect();
-        let read = |n: usize| {
-            let mut bytes = [0; 3];
-            files[n].read_at(&mut bytes, 0).map(|_| bytes)
-        };
-        files[0].rest();
-        files[1].rest();
-        fs.rename(Path::new("/d/old"), Path::new("/d/new")).unwrap();
-        for n in 0..3 {
-            files[n].rest();
-            assert_eq!(read(n).unwrap(), *b"abc");
-            files[n].rest();
-        }
-        // Another one may have the old name; and what is removed by the new one is read on.
-        fs.create_dir(Path::new("/d/old")).unwrap();
-        let other = fs.open(Path::new("/d/old/0"), OpenMode::Create).unwrap();
-        for n in 0..3 {
-            fs.remove_file(&PathBuf::from(format!("/d/new/{n}")))
-                .unwrap();
-            files[n].rest();
-            assert_eq!(read(n).unwrap(), *b"abc");
-        }
-        drop((files, other));
-        assert_eq!(fs.open_files(), 0);
-        assert!(fs.pool.state.lock().in_use.is_empty());
-    }
-
-    #[test]
-    fn a_file_whose_name_goes_is_read_on() {
-        let (_, fs) = pooled(1);
-        let renamed = fs.open(&path(1), OpenMode::Create).unwrap();
-        renamed.write_at(b"renamed", 0).unwrap();
-        let removed = fs.open(&path(2), OpenMode::Create).unwrap();
-        removed.write_at(b"removed", 0).unwrap();
-        let replaced = fs.open(&path(3), OpenMode::Create).unwrap();
-        replaced.write_at(b"replace", 0).unwrap();
-        fs.rename(&path(1), &path(3)).unwrap();
-        fs.remove_file(&path(2)).unwrap();
-        for n in 10..15 {
-            fs.open(&path(n), OpenMode::Create)
-                .unwrap()
-                .write_at(b"other", 0)
-                .unwrap();
-        }
-        for (file, content) in [
-            (renamed, b"renamed"),
-            (removed, b"removed"),
-            (replaced, b"replace"),
-        ] {
-            let mut bytes = [0; 7];
-            file.read_at(&mut bytes, 0).unwrap();
-            assert_eq!(&bytes, content);
-        }
-    }
-}
+mod tests;

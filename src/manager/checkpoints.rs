@@ -79,17 +79,14 @@ impl Checkpoints {
                 && self.high_watermark(partition) > Some(log.high_watermark())
     }
 
-    /// Whether the files speak of a partition that is not in the directory: a power cut took a log that was new, or came in
-    /// the middle of a deletion. A log that gets the name must not be taken for that one.
-    pub(super) fn speaks_of_others(&self, is_here: impl Fn(&TopicPartition) -> bool) -> bool {
+    /// The partitions that the files speak of, some of them more than once.
+    pub(super) fn partitions(&self) -> impl Iterator<Item = &TopicPartition> {
         let all = [
             &self.recovery_points,
             &self.log_starts,
             &self.high_watermarks,
         ];
-        all.into_iter()
-            .flat_map(Offsets::keys)
-            .any(|partition| !is_here(partition))
+        all.into_iter().flat_map(Offsets::keys)
     }
 
     /// Keeps only the entries of partitions that are in the directory but not served: they are written again as they

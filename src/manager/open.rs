@@ -94,11 +94,7 @@ impl Manager {
             says_too_much.push(
                 logs.values().chain(futures.values()).any(|log| {
                     dir.holds(log) && dir.checkpoints.says_too_much(log, options.high_watermarks)
-                }) || dir.checkpoints.speaks_of_others(|partition| {
-                    let loaded = [logs.get(partition), futures.get(partition)];
-                    unserved.contains(partition)
-                        || loaded.into_iter().flatten().any(|log| dir.holds(log))
-                }),
+                }) || speaks_of_others(dir, [&logs, &futures], &unserved),
             );
             dir.checkpoints.keep_only(&unserved);
         }
@@ -149,6 +145,18 @@ impl Manager {
         Ok(())
     }
 }
+
+/// Whether the checkpoints of a directory speak of a partition that is not in it: a power cut took a log that was new, or came
+/// in the middle of a deletion. A log that gets the name must not be taken for that one.
+fn speaks_of_others(dir: &LogDir, loaded: [&Logs; 2], unserved: &[TopicPartition]) -> bool {
+    let is_loaded = |partition: &TopicPartition| {
+        let logs = loaded.iter().filter_map(|logs| logs.get(partition));
+        logs.into_iter().any(|log| dir.holds(log))
+    };
+    let mut all = dir.checkpoints.partitions();
+    all.any(|partition| !is_loaded(partition) && !unserved.contains(partition))
+}
+
 /// The logs that were loaded; what became of the others, and what was found, is added to the lists.
 fn sort_out(
     outcomes: Vec<Outcome>,
