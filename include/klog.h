@@ -2467,6 +2467,7 @@ klog_status klog_manager_close(klog_manager manager,
 
 /**
  * Opens a log of a manager; with KLOG_LOG_CREATE it is made if there is none. Handles of one partition lead to one log.
+ * A log that was made is there after a power cut once it was flushed (klog_flush, also without records), or the manager closed.
  * KLOG_ERR_UNKNOWN_TOPIC_OR_PARTITION if there is none; the status of its load if that failed.
  *
  * Thread class T2, cost class C2. topic and out are required; opts may be null; out is null on failure; err is nullable.

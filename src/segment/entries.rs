@@ -1,20 +1,20 @@
 //! Index entries in memory: those that were loaded in one piece, those that were added behind them.
 
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 /// A list that grows at its end. One thread adds, any number look meanwhile, without a lock.
 #[derive(Debug)]
 pub(super) struct Entries<T> {
     loaded: Box<[T]>,
     /// Most logs of a directory are idle: they have no list, which takes half a kilobyte empty.
-    added: OnceLock<Box<boxcar::Vec<T>>>,
+    added: OnceBox<boxcar::Vec<T>>,
 }
 
 impl<T: Copy> Entries<T> {
     pub(super) fn new(loaded: impl IntoIterator<Item = T>) -> Self {
         Self {
             loaded: loaded.into_iter().collect(),
-            added: OnceLock::new(),
+            added: OnceBox::new(),
         }
     }
 

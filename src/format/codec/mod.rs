@@ -9,7 +9,7 @@
 //! - No input makes this module panic.
 //! - No size that the input merely claims is allocated, but for the window of zstd (below).
 //! - Output grows with the bytes that arrive: [`Decompressor::read_into`] never passes the bound it is given.
-//! - Every defect of a stream is [`ErrorKind::CorruptMessage`](crate::ErrorKind::CorruptMessage), and its message
+//! - Every defect of a stream is [`ErrorKind::CorruptMessage`], and its message
 //!   names the codec and what was found.
 //!
 //! # Memory
