@@ -19,7 +19,7 @@ impl<T: Copy> Entries<T> {
     }
 
     pub(super) fn count(&self) -> usize {
-        self.loaded.len() + self.added.get().map_or(0, |added| added.count())
+        self.loaded.len() + self.added.get().map_or(0, boxcar::Vec::count)
     }
 
     pub(super) fn get(&self, i: usize) -> Option<T> {
