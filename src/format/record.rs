@@ -255,6 +255,9 @@ fn parse_usual(body: &[u8], start: usize) -> Option<Body> {
     })
 }
 
+/// How the length of a null key or value is stored: -1.
+const NULL_LEN: u32 = 1;
+
 /// A number of one or two bytes, as it is stored.
 #[inline(always)]
 fn take_short(body: &[u8], at: &mut usize) -> Option<u32> {
@@ -275,7 +278,6 @@ fn take_short(body: &[u8], at: &mut usize) -> Option<u32> {
     reason = "the caller saw to it that every place in the body fits"
 )]
 fn take_short_span(body: &[u8], at: &mut usize, start: u32) -> Option<Span> {
-    const NULL_LEN: u32 = 1;
     match take_short(body, at)? {
         NULL_LEN => Some(Span::NULL),
         len if len & 1 == 0 => {
@@ -319,6 +321,51 @@ fn parse_any(body: &[u8], start: usize) -> Result<Body> {
         headers,
         header_count,
     })
+}
+
+/// What validation asks for of a record at the front of `rest`, with its length, if it is as most are: no number of it has more
+/// than two bytes, and there are no headers. `None` if it is not like that, be it that it is wrong.
+#[inline(always)]
+pub(super) fn usual_brief(rest: &[u8]) -> Option<(Brief, usize)> {
+    let mut at = 0;
+    let end = take_short_bytes(rest, &mut at)? + at;
+    let record = rest.get(..end)?;
+    // The attributes of a record are unused.
+    at += 1;
+    let timestamp_delta = take_short(record, &mut at)?;
+    let offset_delta = take_short(record, &mut at)?;
+    let has_key = skip_short(record, &mut at)?;
+    skip_short(record, &mut at)?;
+    // That the last byte is the next one says that key and value end before it.
+    if at + 1 != end || record.get(at) != Some(&0) {
+        return None;
+    }
+    let brief = Brief {
+        timestamp_delta: i64::from(zigzag_decode32(timestamp_delta)),
+        offset_delta: zigzag_decode32(offset_delta),
+        has_key,
+    };
+    Some((brief, end))
+}
+
+/// A length of one or two bytes that is not negative.
+#[inline(always)]
+fn take_short_bytes(bytes: &[u8], at: &mut usize) -> Option<usize> {
+    let len = take_short(bytes, at)?;
+    (len & 1 == 0).then_some(len as usize / 2)
+}
+
+/// Passes over a key or value with a short length, which may lie beyond the end; whether it is not null.
+#[inline(always)]
+fn skip_short(record: &[u8], at: &mut usize) -> Option<bool> {
+    match take_short(record, at)? {
+        NULL_LEN => Some(false),
+        len if len & 1 == 0 => {
+            *at += len as usize / 2;
+            Some(true)
+        }
+        _ => None,
+    }
 }
 
 /// Reads what validation asks for of the body of a record: [`parse_body`] without places.

@@ -3,9 +3,11 @@
 
 #![allow(clippy::inline_always)] // as in the decoder
 
-use super::record::parse_brief;
+use super::batch::BatchHeader;
+use super::record::{parse_brief, usual_brief};
 use super::varint::read_varint;
 use crate::error::{Error, Result};
+use crate::types::{Offset, TimestampMs};
 
 /// What a record says of itself without its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,25 @@ pub struct Brief {
     pub offset_delta: i32,
     /// Whether its key is not null.
     pub has_key: bool,
+}
+
+impl Brief {
+    /// Its timestamp, as a reader sees it.
+    #[must_use]
+    #[inline(always)]
+    pub fn timestamp(&self, header: &BatchHeader) -> TimestampMs {
+        if header.attributes.is_log_append_time() {
+            return header.max_timestamp;
+        }
+        TimestampMs(header.base_timestamp.0.wrapping_add(self.timestamp_delta))
+    }
+
+    /// Its offset.
+    #[must_use]
+    #[inline(always)]
+    pub fn offset(&self, header: &BatchHeader) -> Offset {
+        header.base_offset + i64::from(self.offset_delta)
+    }
 }
 
 /// Walks over records as they are stored, without copying or allocating.
@@ -49,6 +70,19 @@ impl<'a> Skim<'a> {
             return Ok(None);
         }
         let rest = self.records.get(self.at..).unwrap_or_default();
+        if self.left > 1
+            && let Some((brief, bytes)) = usual_brief(rest)
+        {
+            self.at += bytes;
+            self.left -= 1;
+            return Ok(Some(brief));
+        }
+        self.next_of_any(rest)
+    }
+
+    /// The next record, be it the last one, an unusual or a wrong one.
+    #[inline(never)]
+    fn next_of_any(&mut self, rest: &[u8]) -> Result<Option<Brief>> {
         if rest.is_empty() {
             return Err(premature(self.left));
         }
@@ -95,7 +129,6 @@ mod tests {
     use crate::format::builder::{BatchBuilder, BatchOptions};
     use crate::format::decoder::RecordDecoder;
     use crate::format::record::Header;
-    use crate::types::{Offset, TimestampMs};
     use proptest::prelude::*;
 
     fn sample() -> Vec<u8> {

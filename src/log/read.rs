@@ -12,6 +12,9 @@ use crate::format::txn_index::AbortedTxn;
 use crate::segment::{BatchPosition, Segment};
 use crate::types::{Offset, to_usize};
 
+/// How much is read of a batch before it is known to be the one that is wanted, at most.
+const AHEAD_BYTES_MAX: usize = 64 * 1024;
+
 /// How to read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions {
@@ -175,7 +178,7 @@ impl Log {
         options: &ReadOptions,
         aborted: Option<&mut Vec<AbortedTxn>>,
     ) -> Result<ReadResult> {
-        let (nothing, place) = self.locate(start, options)?;
+        let (nothing, place) = self.locate_reading(start, options, buffer)?;
         let Some(place) = place else {
             return Ok(nothing);
         };
@@ -196,6 +199,16 @@ impl Log {
         &self,
         start: Offset,
         options: &ReadOptions,
+    ) -> Result<(ReadResult, Option<Place>)> {
+        self.locate_reading(start, options, &mut [])
+    }
+
+    /// As [`Self::locate`]; where one read both finds the place and gives bytes from there on, `buffer` has those.
+    fn locate_reading(
+        &self,
+        start: Offset,
+        options: &ReadOptions,
+        buffer: &mut [u8],
     ) -> Result<(ReadResult, Option<Place>)> {
         self.check_open()?;
         let (end, watermarks) = self.end.load_all();
@@ -239,6 +252,8 @@ impl Log {
             let answer = nothing_at(start, nothing, end, &segments, options.cut)?;
             return Ok((answer, None));
         }
+        let ahead = buffer.len().min(AHEAD_BYTES_MAX);
+        let ahead = buffer.get_mut(..ahead).unwrap_or_default();
         for segment in segments.from_floor(start) {
             let is_above = segment.base_offset() >= upper;
             if is_above && options.cut == ReadCut::BehindBatch {
@@ -257,12 +272,14 @@ impl Log {
                 ReadCut::AtMaxBytes => complete,
                 ReadCut::BehindBatch => readable,
             };
-            let Some(first) = segment.translate(start, searched)? else {
+            let found = segment.translate_reading(start, searched, ahead)?;
+            let Some((first, held_bytes)) = found else {
                 continue;
             };
             let place = Place {
                 segment: Arc::clone(segment),
                 first,
+                held_bytes,
                 readable,
                 segments: Arc::clone(&segments),
                 end,
@@ -284,6 +301,8 @@ pub(super) struct Place {
     pub(super) segment: Arc<Segment>,
     /// The batch that holds the offset, or the next one.
     pub(super) first: BatchPosition,
+    /// How many bytes from there on the buffer of the read has already.
+    held_bytes: usize,
     /// How many bytes of the segment may be read.
     pub(super) readable: u64,
     segments: Arc<SegmentList>,
@@ -346,6 +365,18 @@ fn nothing_at(
     })
 }
 
+/// Reads bytes from the first batch on, those that are not there yet; how many are there then.
+fn fill(place: &Place, buffer: &mut [u8]) -> Result<usize> {
+    let held = place.held_bytes.min(buffer.len());
+    match buffer.get_mut(held..) {
+        Some(rest) if !rest.is_empty() => {
+            let at = place.first.position + held as u64;
+            Ok(held + place.segment.file().read_at(rest, at)?)
+        }
+        _ => Ok(held),
+    }
+}
+
 /// How many bytes of a segment lie in front of the batch that holds `upper`, or of the first one behind it.
 pub(super) fn bytes_below(segment: &Arc<Segment>, upper: Offset, complete: u64) -> Result<u64> {
     let bound = segment.translate(upper, complete)?;
@@ -391,7 +422,7 @@ fn read_segment(
     }
     let wanted = place.wanted_bytes(options).min(buffer.len());
     let buffer = buffer.get_mut(..wanted).unwrap_or_default();
-    let read = segment.file().read_at(buffer, first.position)?;
+    let read = fill(place, buffer)?;
     let whole = whole_batches(buffer.get(..read).unwrap_or_default())?;
     if whole.batches == 0 {
         // The file is shorter than what was published: someone else cut it.
@@ -419,7 +450,7 @@ fn read_slice(
     options: &ReadOptions,
     found: ReadResult,
 ) -> Result<ReadResult> {
-    let Place { segment, first, .. } = place;
+    let first = &place.first;
     let wanted = place.wanted_bytes(options);
     if buffer.len() < wanted {
         return Err(Error::new(
@@ -430,7 +461,7 @@ fn read_slice(
         .at_position(wanted as u64));
     }
     let buffer = buffer.get_mut(..wanted).unwrap_or_default();
-    let read = segment.file().read_at(buffer, first.position)?;
+    let read = fill(place, buffer)?;
     // Its end may be no batch; what is damaged is found by who decodes it.
     let whole = whole_batches(buffer.get(..read).unwrap_or_default()).unwrap_or(Whole {
         bytes: 0,

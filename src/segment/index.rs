@@ -3,6 +3,7 @@
 //! While a segment grows its entries are in memory, where readers find them without a lock while the writer adds more;
 //! the files are written when the segment is closed. The files of a closed segment are mapped for reading.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -152,6 +153,10 @@ impl GrowingIndexes {
         at.and_then(|i| self.offsets.get(i))
     }
 
+    fn around_offset(&self, target: Offset) -> OffsetSurroundings {
+        OffsetSurroundings::of(self.offsets.count(), target, |i| self.offsets.get(i))
+    }
+
     fn last_offset(&self) -> Option<OffsetEntry> {
         self.offsets.last()
     }
@@ -187,6 +192,45 @@ impl GrowingIndexes {
                 .flatten(),
         );
         (offsets, times)
+    }
+}
+
+/// The entries of an offset index next to an offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OffsetSurroundings {
+    /// The last one at or below it.
+    floor: Option<OffsetEntry>,
+    /// The first one at or above it.
+    ceiling: Option<OffsetEntry>,
+    /// The one behind that.
+    behind: Option<OffsetEntry>,
+}
+
+impl OffsetSurroundings {
+    fn of(len: usize, target: Offset, entry: impl Fn(usize) -> Option<OffsetEntry>) -> Self {
+        let below = floor(len, |i| entry(i).is_some_and(|e| e.offset < target));
+        let at = below.map_or(0, |i| i + 1);
+        let ceiling = entry(at);
+        let exact = ceiling.filter(|e| e.offset == target);
+        Self {
+            floor: exact.or_else(|| below.and_then(&entry)),
+            ceiling,
+            behind: entry(at + 1),
+        }
+    }
+
+    /// The bytes from the batch of the last entry at or below the offset up to that of the first one at or above it, or to the
+    /// end of the segment. Empty if one entry is both.
+    pub(super) fn below(&self, end: u64) -> Range<u64> {
+        let start = self.floor.map_or(0, |e| u64::from(e.position));
+        start..self.ceiling.map_or(end, |e| u64::from(e.position))
+    }
+
+    /// The bytes from the batch of the first entry at or above the offset up to that of the next one.
+    pub(super) fn above(&self, end: u64) -> Option<Range<u64>> {
+        let start = u64::from(self.ceiling?.position);
+        let behind = self.behind.map_or(end, |e| u64::from(e.position));
+        (start < end).then_some(start..behind.min(end))
     }
 }
 
@@ -309,6 +353,19 @@ impl IndexView<'_> {
                 let entry = |i| OffsetEntry::decode(bytes, i, c.base_offset);
                 let len = bytes.len() / offset_index::ENTRY_BYTES;
                 Ok(floor(len, |i| entry(i).is_some_and(|e| e.offset <= target)).and_then(entry))
+            }
+        }
+    }
+
+    /// The entries next to `target`.
+    pub(super) fn around_offset(&self, target: Offset) -> Result<OffsetSurroundings> {
+        match self {
+            Self::Growing(g) => Ok(g.around_offset(target)),
+            Self::Closed(c) => {
+                let bytes = c.offsets.bytes()?;
+                let len = bytes.len() / offset_index::ENTRY_BYTES;
+                let entry = |i| OffsetEntry::decode(bytes, i, c.base_offset).filter(|_| i < len);
+                Ok(OffsetSurroundings::of(len, target, entry))
             }
         }
     }

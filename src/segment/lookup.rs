@@ -1,12 +1,14 @@
 //! From an offset to bytes. Implements log.md 2.11-2.13.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Segment;
-use super::index::{IndexView, Indexes};
-use super::scan::BatchScan;
+use super::index::{IndexView, Indexes, OffsetSurroundings};
+use super::scan::{BatchScan, header_at};
 use crate::error::Result;
-use crate::types::Offset;
+use crate::format::batch::{BatchHeader, HEADER_BYTES};
+use crate::types::{Offset, to_usize};
 
 /// Where a batch lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +36,120 @@ impl Segment {
 
     /// The first batch whose last offset is at or above `target`, among the first `end` bytes; `None` if there is none.
     pub fn translate(self: &Arc<Self>, target: Offset, end: u64) -> Result<Option<BatchPosition>> {
-        let entry = self.with_indexes(|indexes| indexes.floor_offset(target))?;
-        let position = entry.map_or(0, |e| u64::from(e.position));
-        let mut scan = BatchScan::headers(Arc::clone(&self.file), position..end);
+        let found = self.translate_reading(target, end, &mut [])?;
+        Ok(found.map(|(batch, _)| batch))
+    }
+
+    /// As [`Self::translate`]. Where the index tells the batch, `ahead` gets what lies from there on, as far as it belongs to
+    /// the entry: so many bytes from the beginning of the batch on are there already.
+    pub fn translate_reading(
+        self: &Arc<Self>,
+        target: Offset,
+        end: u64,
+        ahead: &mut [u8],
+    ) -> Result<Option<(BatchPosition, usize)>> {
+        let around = self.with_indexes(|indexes| indexes.around_offset(target))?;
+        if let Some(above) = self.likely_stretch(&around, end)
+            && let Some(found) = self.read_holding(target, above, end, ahead)?
+        {
+            return Ok(Some(found));
+        }
+        let mut scan = self.headers_below(&around, end);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.last_offset >= target {
-                return Ok(Some(BatchPosition {
+                let batch = BatchPosition {
                     base_offset: scan.base_offset_of(&scanned)?,
                     last_offset: scanned.header.last_offset,
                     position: scanned.position,
                     size_bytes: scanned.header.size_bytes,
-                }));
+                };
+                return Ok(Some((batch, 0)));
             }
         }
         Ok(None)
+    }
+
+    /// A walk that begins at or in front of the batch that holds `target`, or the next one. It holds what a look at that batch
+    /// takes, if the index tells it.
+    pub(super) fn walk_to(self: &Arc<Self>, target: Offset, end: u64) -> Result<BatchScan> {
+        let around = self.with_indexes(|indexes| indexes.around_offset(target))?;
+        if let Some(above) = self.likely_stretch(&around, end) {
+            let scan = BatchScan::headers(Arc::clone(&self.file), above.start..end);
+            let mut scan = scan.expecting(above.end - above.start);
+            match scan.next_batch() {
+                Ok(Some(first))
+                    if is_plain(&first.header) && first.header.base_offset <= target =>
+                {
+                    scan.back_to(&first);
+                    return Ok(scan);
+                }
+                // What is wrong there is told by who comes there from below.
+                Err(e) if !e.is_corrupt_data() => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(self.headers_below(&around, end))
+    }
+
+    /// The stretch of the first index entry at or above an offset, if its batch is likely to hold the offset. As long as batches
+    /// are smaller than the interval of the index two entries are less than two intervals apart, and many batches lie between
+    /// them; a larger one is followed by an entry, and nearly always by another large one.
+    fn likely_stretch(&self, around: &OffsetSurroundings, end: u64) -> Option<Range<u64>> {
+        let below = around.below(end);
+        let are_large = below.is_empty() || self.are_batches_large(&below);
+        around.above(end).filter(|_| are_large)
+    }
+
+    fn are_batches_large(&self, stretch: &Range<u64>) -> bool {
+        let interval = self.options.index_interval_bytes;
+        stretch.end.saturating_sub(stretch.start) > interval.saturating_mul(2)
+    }
+
+    /// A walk over headers from the last index entry at or below an offset on.
+    fn headers_below(&self, around: &OffsetSurroundings, end: u64) -> BatchScan {
+        let below = around.below(end);
+        let scan = BatchScan::headers(Arc::clone(&self.file), below.start..end);
+        if self.are_batches_large(&below) {
+            return scan;
+        }
+        // All of them, and the one of the next entry.
+        let bytes = below.end.saturating_sub(below.start);
+        scan.expecting(bytes + HEADER_BYTES as u64)
+    }
+
+    /// The batch at the begin of a stretch if it holds `target`, and how many bytes of it `ahead` got.
+    fn read_holding(
+        &self,
+        target: Offset,
+        stretch: Range<u64>,
+        end: u64,
+        ahead: &mut [u8],
+    ) -> Result<Option<(BatchPosition, usize)>> {
+        let rest = end - stretch.start;
+        let room = to_usize(stretch.end - stretch.start).min(ahead.len());
+        let mut head = [0; HEADER_BYTES];
+        let place = match ahead.get_mut(..room) {
+            Some(place) if room >= HEADER_BYTES => place,
+            _ => head
+                .get_mut(..to_usize(rest).min(HEADER_BYTES))
+                .unwrap_or_default(),
+        };
+        let read = self.file.read_at(place, stretch.start)?;
+        let read_bytes = place.get(..read).unwrap_or_default();
+        // What is wrong there is told by who comes there from below.
+        let Ok(Some(header)) = header_at(read_bytes, stretch.start, rest) else {
+            return Ok(None);
+        };
+        if !is_plain(&header) || target < header.base_offset || target > header.last_offset {
+            return Ok(None);
+        }
+        let batch = BatchPosition {
+            base_offset: header.base_offset,
+            last_offset: header.last_offset,
+            position: stretch.start,
+            size_bytes: header.size_bytes,
+        };
+        Ok(Some((batch, if room >= HEADER_BYTES { read } else { 0 })))
     }
 
     /// Where the last whole batch ends that ends at or below `limit`, from `first` on, and the offset behind it; `None` if even
@@ -102,4 +204,9 @@ impl Segment {
         }
         Ok(next)
     }
+}
+
+/// Whether a header tells the base offset: that of a compressed wrapper of an old format stands inside.
+fn is_plain(header: &BatchHeader) -> bool {
+    header.is_v2() || !header.attributes.is_compressed()
 }

@@ -3,6 +3,7 @@
 //! The walk knows no checksum and no order: it follows the size fields to the end that it was given. Memory is one
 //! buffer; a batch that claims to be larger is looked at piece by piece.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,6 +24,14 @@ const HEADERS_CHUNK_BYTES: usize = 16 * 1024;
 const HEADERS_FIRST_BYTES: usize = 512;
 /// By how much a read is larger than that before it where batches turn out to be small.
 const HEADERS_GROWTH: usize = 4;
+
+/// What is expected is read at once up to here.
+const EXPECTED_BYTES_MAX: usize = 64 * 1024;
+
+thread_local! {
+    /// A buffer for the next look-up of this thread, which zeroes no new one then.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// A batch that the walk met.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +83,19 @@ impl BatchScan {
     /// A walk for which only the headers are wanted: it reads less ahead, and next to nothing of large batches.
     #[must_use]
     pub fn headers(file: Arc<dyn File>, range: Range<u64>) -> Self {
-        Self {
-            max_chunk_bytes: HEADERS_CHUNK_BYTES,
-            ..Self::reading(file, range, HEADERS_FIRST_BYTES)
+        let mut scan = Self::reading(file, range, HEADERS_FIRST_BYTES);
+        scan.max_chunk_bytes = HEADERS_CHUNK_BYTES;
+        scan
+    }
+
+    /// The same, of which about so many bytes will be looked at: as far as that is not much they are read at once.
+    #[must_use]
+    pub fn expecting(mut self, bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if bytes <= EXPECTED_BYTES_MAX {
+            self.chunk_bytes = self.chunk_bytes.max(bytes);
         }
+        self
     }
 
     /// A walk that reads so many bytes at a time.
@@ -117,26 +135,16 @@ impl BatchScan {
         let position = self.position;
         let rest = self.rest_bytes();
         let head = self.bytes_at(position, to_usize(rest).min(HEADER_BYTES))?;
-        let Some(prefix) = head.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else {
-            return Err(
-                Error::corrupt("the file ends inside the header of a batch").at_position(position)
-            );
+        let Some(header) = header_at(head, position, rest)? else {
+            return Ok(None);
         };
-        let size = match next_in_file(prefix, rest).map_err(|e| e.at_position(position))? {
-            Next::Batch(size) => size,
-            Next::End => return Ok(None),
-        };
-        let fixed = head
-            .get(..head.len().min(size as usize))
-            .unwrap_or_default();
-        let header = BatchHeader::parse(fixed).ok_or_else(|| {
-            Error::corrupt(format!(
-                "the batch at position {position} has {size} bytes, too few for its format"
-            ))
-            .at_position(position)
-        })?;
-        self.position += u64::from(size);
+        self.position += u64::from(header.size_bytes);
         Ok(Some(Scanned { position, header }))
+    }
+
+    /// Goes back to a batch that was given last.
+    pub(super) fn back_to(&mut self, scanned: &Scanned) {
+        self.position = scanned.position;
     }
 
     /// All bytes of a batch that [`Self::next_batch`] gave last.
@@ -267,6 +275,9 @@ impl BatchScan {
         if target <= kept {
             return Ok(());
         }
+        if self.buffer.is_empty() && target <= EXPECTED_BYTES_MAX {
+            self.buffer = SPARE.try_with(Cell::take).unwrap_or_default();
+        }
         if self.buffer.len() < target {
             self.buffer
                 .try_reserve(target - self.buffer.len())
@@ -283,4 +294,37 @@ impl BatchScan {
         }
         Ok(())
     }
+}
+
+impl Drop for BatchScan {
+    fn drop(&mut self) {
+        let buffer = std::mem::take(&mut self.buffer);
+        if (1..=EXPECTED_BYTES_MAX).contains(&buffer.len()) {
+            // At the end of a thread there may be none any more.
+            let _ = SPARE.try_with(|spare| spare.set(buffer));
+        }
+    }
+}
+
+/// The header of the batch that begins with `head`, at `position` with `rest` bytes to the end; `None` if it ends behind that.
+pub(super) fn header_at(head: &[u8], position: u64, rest: u64) -> Result<Option<BatchHeader>> {
+    let Some(prefix) = head.first_chunk::<PREFIX_AND_MAGIC_BYTES>() else {
+        return Err(
+            Error::corrupt("the file ends inside the header of a batch").at_position(position)
+        );
+    };
+    let size = match next_in_file(prefix, rest).map_err(|e| e.at_position(position))? {
+        Next::Batch(size) => size,
+        Next::End => return Ok(None),
+    };
+    let fixed = head
+        .get(..head.len().min(size as usize))
+        .unwrap_or_default();
+    let header = BatchHeader::parse(fixed).ok_or_else(|| {
+        Error::corrupt(format!(
+            "the batch at position {position} has {size} bytes, too few for its format"
+        ))
+        .at_position(position)
+    })?;
+    Ok(Some(header))
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::scan::BatchScan;
-use crate::error::Result;
-use crate::format::batch::BatchHeader;
+use crate::error::{Error, Result};
+use crate::format::batch::{Batch, BatchHeader};
 use crate::format::decoder::RecordDecoder;
+use crate::format::skim::Skim;
 use crate::types::{LeaderEpoch, Offset, TimestampMs, to_usize};
 
 /// The largest timestamp of a segment, and the last offset of the batch that has it.
@@ -72,38 +73,24 @@ impl Segment {
         max_body_bytes: usize,
     ) -> Result<Option<RecordTime>> {
         let entry = self.with_indexes(|indexes| indexes.floor_time(target))?;
-        let from = entry.map_or(self.base_offset, |e| e.offset).max(start);
-        let position = self
-            .with_indexes(|indexes| indexes.floor_offset(from))?
-            .map_or(0, |e| u64::from(e.position));
-        let mut scan = BatchScan::headers(Arc::clone(&self.file), position..end);
-        let mut decoder = RecordDecoder::new();
-        decoder.set_max_body_bytes(max_body_bytes);
+        let from = entry.map_or(self.base_offset, |e| {
+            // No record up to that one is later than the entry says.
+            if e.timestamp < target {
+                e.offset.saturating_next()
+            } else {
+                e.offset
+            }
+        });
+        let mut scan = self.walk_to(from.max(start), end)?;
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.max_timestamp < target {
                 continue;
             }
             let batch = scan.bytes_of(&scanned)?;
-            decoder.begin(&batch)?;
-            let mut hit = None;
-            decoder.give_plain(&batch, |parts| {
-                if parts.timestamp >= target && parts.offset >= start {
-                    hit = Some((parts.timestamp, parts.offset));
-                }
-                hit.is_none()
-            })?;
-            if let Some((timestamp, offset)) = hit {
+            if let Some((timestamp, offset)) =
+                first_reaching(&batch, target, start, max_body_bytes)?
+            {
                 return Ok(Some(found(&scanned.header, timestamp, offset)));
-            }
-            // Of a batch that is not plain nothing was given.
-            while let Some(record) = decoder.next(&batch)? {
-                if record.timestamp >= target && record.offset >= start {
-                    return Ok(Some(found(
-                        &scanned.header,
-                        record.timestamp,
-                        record.offset,
-                    )));
-                }
             }
         }
         Ok(None)
@@ -151,6 +138,36 @@ impl Segment {
             .min(to_usize(self.size_bytes()));
         Ok(BatchHeader::parse(&head[..read]).map(|header| header.max_timestamp))
     }
+}
+
+/// The first record of a batch at or behind `start` with a timestamp of at least `target`.
+fn first_reaching(
+    batch: &Batch<'_>,
+    target: TimestampMs,
+    start: Offset,
+    max_body_bytes: usize,
+) -> Result<Option<(TimestampMs, Offset)>> {
+    let header = batch.header();
+    if header.is_v2() && !header.attributes.is_compressed() {
+        let located = |e: Error| e.at_offset(header.base_offset);
+        let mut skim = Skim::new(batch.records_bytes(), header.record_count).map_err(located)?;
+        while let Some(brief) = skim.next_brief().map_err(located)? {
+            let (timestamp, offset) = (brief.timestamp(header), brief.offset(header));
+            if timestamp >= target && offset >= start {
+                return Ok(Some((timestamp, offset)));
+            }
+        }
+        return Ok(None);
+    }
+    let mut decoder = RecordDecoder::new();
+    decoder.set_max_body_bytes(max_body_bytes);
+    decoder.begin(batch)?;
+    while let Some(record) = decoder.next(batch)? {
+        if record.timestamp >= target && record.offset >= start {
+            return Ok(Some((record.timestamp, record.offset)));
+        }
+    }
+    Ok(None)
 }
 
 fn found(header: &BatchHeader, timestamp: TimestampMs, offset: Offset) -> RecordTime {

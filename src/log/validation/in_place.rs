@@ -121,12 +121,7 @@ fn walk_plain(batch: &Batch<'_>, judge: &Judge<'_>) -> Result<Walk> {
     let mut findings = Findings::default();
     let mut skim = Skim::new(batch.records_bytes(), header.record_count)?;
     while let Some(brief) = skim.next_brief()? {
-        let timestamp = if judge.declares_append_time {
-            header.max_timestamp
-        } else {
-            TimestampMs(header.base_timestamp.0.wrapping_add(brief.timestamp_delta))
-        };
-        let offset = header.base_offset + i64::from(brief.offset_delta);
+        let (timestamp, offset) = (brief.timestamp(&header), brief.offset(&header));
         walk.meet((brief.has_key, timestamp, offset), judge, &mut findings);
     }
     findings.into_result()?;
