@@ -323,21 +323,23 @@ fn parse_any(body: &[u8], start: usize) -> Result<Body> {
     })
 }
 
-/// What validation asks for of a record at the front of `rest`, with its length, if it is as most are: no number of it has more
-/// than two bytes, and there are no headers. `None` if it is not like that, be it that it is wrong.
+/// What validation asks for of the record at the front of `rest`, with what follows it, if it is as most are: no number of it
+/// has more than two bytes, and there are no headers. `None` if it is not like that, be it that it is wrong.
 #[inline(always)]
-pub(super) fn usual_brief(rest: &[u8]) -> Option<(Brief, usize)> {
+pub(super) fn usual_brief(rest: &[u8]) -> Option<(Brief, &[u8])> {
+    // All in front of the key, each number with two bytes.
+    let front: &[u8; 9] = rest.first_chunk()?;
     let mut at = 0;
-    let end = take_short_bytes(rest, &mut at)? + at;
-    let record = rest.get(..end)?;
+    let end = take_short_bytes(front, &mut at)? + at;
     // The attributes of a record are unused.
     at += 1;
-    let timestamp_delta = take_short(record, &mut at)?;
-    let offset_delta = take_short(record, &mut at)?;
-    let has_key = skip_short(record, &mut at)?;
-    skip_short(record, &mut at)?;
+    let timestamp_delta = take_short(front, &mut at)?;
+    let offset_delta = take_short(front, &mut at)?;
+    let has_key = skip_short(front, &mut at)?;
+    skip_short(rest, &mut at)?;
     // That the last byte is the next one says that key and value end before it.
-    if at + 1 != end || record.get(at) != Some(&0) {
+    let (&last, behind) = rest.get(at..)?.split_first()?;
+    if at + 1 != end || last != 0 {
         return None;
     }
     let brief = Brief {
@@ -345,7 +347,7 @@ pub(super) fn usual_brief(rest: &[u8]) -> Option<(Brief, usize)> {
         offset_delta: zigzag_decode32(offset_delta),
         has_key,
     };
-    Some((brief, end))
+    Some((brief, behind))
 }
 
 /// A length of one or two bytes that is not negative.

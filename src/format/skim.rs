@@ -39,69 +39,49 @@ impl Brief {
     }
 }
 
-/// Walks over records as they are stored, without copying or allocating.
-#[derive(Clone, Debug)]
-pub struct Skim<'a> {
-    records: &'a [u8],
-    at: usize,
-    left: i32,
+/// Walks over `count` records as they are stored, one after the other, without copying or allocating, until `take` wants no
+/// more. INVALID_RECORD if that is no count, if a record is not whole, or if something follows the last one. Without records the
+/// bytes are not looked at.
+#[inline(always)]
+pub fn skim(records: &[u8], count: i32, mut take: impl FnMut(Brief) -> bool) -> Result<()> {
+    if count < 0 {
+        return Err(Error::invalid_record(format!(
+            "a batch has the record count {count}"
+        )));
+    }
+    let (mut rest, mut left) = (records, count);
+    while left > 0 {
+        let (brief, behind) = match usual_brief(rest) {
+            Some(usual) => usual,
+            None => any_brief(rest, left)?,
+        };
+        rest = behind;
+        left -= 1;
+        if left == 0 && !rest.is_empty() {
+            return Err(left_over(rest.len()));
+        }
+        if !take(brief) {
+            break;
+        }
+    }
+    Ok(())
 }
 
-impl<'a> Skim<'a> {
-    /// `records` are `count` records, one after the other. INVALID_RECORD if that is no count. Without records the bytes
-    /// are not looked at.
-    pub fn new(records: &'a [u8], count: i32) -> Result<Self> {
-        if count < 0 {
-            return Err(Error::invalid_record(format!(
-                "a batch has the record count {count}"
-            )));
-        }
-        Ok(Self {
-            records,
-            at: 0,
-            left: count,
-        })
+/// The record at the front of `rest`, be it an unusual or a wrong one, with what follows it.
+#[inline(never)]
+fn any_brief(rest: &[u8], left: i32) -> Result<(Brief, &[u8])> {
+    if rest.is_empty() {
+        return Err(premature(left));
     }
-
-    /// The next record; `None` behind the last. INVALID_RECORD if it is not whole, or if something follows the last one.
-    #[inline(always)]
-    pub fn next_brief(&mut self) -> Result<Option<Brief>> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        let rest = self.records.get(self.at..).unwrap_or_default();
-        if self.left > 1
-            && let Some((brief, bytes)) = usual_brief(rest)
-        {
-            self.at += bytes;
-            self.left -= 1;
-            return Ok(Some(brief));
-        }
-        self.next_of_any(rest)
-    }
-
-    /// The next record, be it the last one, an unusual or a wrong one.
-    #[inline(never)]
-    fn next_of_any(&mut self, rest: &[u8]) -> Result<Option<Brief>> {
-        if rest.is_empty() {
-            return Err(premature(self.left));
-        }
-        let (len, n) = read_varint(rest)?;
-        let start = self.at + n;
-        let body = usize::try_from(len)
-            .ok()
-            .and_then(|len| self.records.get(start..start.checked_add(len)?));
-        let Some(body) = body else {
-            return Err(overrun(len, rest.len() - n));
-        };
-        let brief = parse_brief(body)?;
-        self.at = start + body.len();
-        self.left -= 1;
-        if self.left == 0 && self.at != self.records.len() {
-            return Err(left_over(self.records.len() - self.at));
-        }
-        Ok(Some(brief))
-    }
+    let (len, n) = read_varint(rest)?;
+    let behind = rest.get(n..).unwrap_or_default();
+    let body = usize::try_from(len)
+        .ok()
+        .and_then(|len| behind.split_at_checked(len));
+    let Some((body, behind)) = body else {
+        return Err(overrun(len, behind.len()));
+    };
+    Ok((parse_brief(body)?, behind))
 }
 
 #[cold]
@@ -149,28 +129,28 @@ mod tests {
         builder.finish(&BatchOptions::default()).unwrap().to_vec()
     }
 
-    fn skim(records: &[u8], count: i32) -> Result<Vec<Brief>> {
-        let mut skim = Skim::new(records, count)?;
+    fn briefs(records: &[u8], count: i32) -> Result<Vec<Brief>> {
         let mut briefs = Vec::new();
-        while let Some(brief) = skim.next_brief()? {
+        skim(records, count, |brief| {
             briefs.push(brief);
-        }
+            true
+        })?;
         Ok(briefs)
     }
 
     #[test]
     fn each_record_tells_its_deltas_and_whether_it_has_a_key() {
         let batch = sample();
-        let briefs = skim(&batch[HEADER_BYTES..], 3).unwrap();
-        let found: Vec<_> = briefs
+        let met = briefs(&batch[HEADER_BYTES..], 3).unwrap();
+        let found: Vec<_> = met
             .iter()
             .map(|b| (b.timestamp_delta, b.offset_delta, b.has_key))
             .collect();
         assert_eq!(found, [(0, 0, true), (100, 1, false), (200, 2, true)]);
         // records.md 2.11: without records the bytes are not looked at.
-        assert_eq!(skim(&batch[HEADER_BYTES..], 0).unwrap(), []);
+        assert_eq!(briefs(&batch[HEADER_BYTES..], 0).unwrap(), []);
         for count in [-1, 2, 4] {
-            let error = skim(&batch[HEADER_BYTES..], count).unwrap_err();
+            let error = briefs(&batch[HEADER_BYTES..], count).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidRecord, "count {count}");
         }
     }
@@ -194,7 +174,7 @@ mod tests {
                 Ok(found)
             });
             let base = batch.header().base_timestamp.0;
-            let skimmed = skim(batch.records_bytes(), count).map(|briefs| {
+            let skimmed = briefs(batch.records_bytes(), count).map(|briefs| {
                 briefs
                     .iter()
                     .map(|b| (base.wrapping_add(b.timestamp_delta), Offset(i64::from(b.offset_delta)), b.has_key))

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::scan::BatchScan;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::decoder::RecordDecoder;
-use crate::format::skim::Skim;
+use crate::format::skim::skim;
 use crate::types::{LeaderEpoch, Offset, TimestampMs, to_usize};
 
 /// The largest timestamp of a segment, and the last offset of the batch that has it.
@@ -149,15 +149,16 @@ fn first_reaching(
 ) -> Result<Option<(TimestampMs, Offset)>> {
     let header = batch.header();
     if header.is_v2() && !header.attributes.is_compressed() {
-        let located = |e: Error| e.at_offset(header.base_offset);
-        let mut skim = Skim::new(batch.records_bytes(), header.record_count).map_err(located)?;
-        while let Some(brief) = skim.next_brief().map_err(located)? {
+        let mut hit = None;
+        skim(batch.records_bytes(), header.record_count, |brief| {
             let (timestamp, offset) = (brief.timestamp(header), brief.offset(header));
             if timestamp >= target && offset >= start {
-                return Ok(Some((timestamp, offset)));
+                hit = Some((timestamp, offset));
             }
-        }
-        return Ok(None);
+            hit.is_none()
+        })
+        .map_err(|e| e.at_offset(header.base_offset))?;
+        return Ok(hit);
     }
     let mut decoder = RecordDecoder::new();
     decoder.set_max_body_bytes(max_body_bytes);

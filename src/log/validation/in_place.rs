@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::batch::{Batch, set_max_timestamp, stamp};
 use crate::format::control::read_control_batch;
 use crate::format::decoder::RecordDecoder;
-use crate::format::skim::Skim;
+use crate::format::skim::skim;
 use crate::types::{Offset, TimestampMs};
 
 /// What the offsets of the records have to be (state.md 3.7).
@@ -119,11 +119,11 @@ fn walk_plain(batch: &Batch<'_>, judge: &Judge<'_>) -> Result<Walk> {
     let header = *batch.header();
     let mut walk = Walk::START;
     let mut findings = Findings::default();
-    let mut skim = Skim::new(batch.records_bytes(), header.record_count)?;
-    while let Some(brief) = skim.next_brief()? {
+    skim(batch.records_bytes(), header.record_count, |brief| {
         let (timestamp, offset) = (brief.timestamp(&header), brief.offset(&header));
         walk.meet((brief.has_key, timestamp, offset), judge, &mut findings);
-    }
+        true
+    })?;
     findings.into_result()?;
     Ok(walk)
 }

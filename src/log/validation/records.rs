@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::config::{LogConfig, TimestampType};
 use crate::error::{Error, ErrorKind, RecordError, RecordFlaws, Result};
 use crate::format::builder::BatchBuilder;
-use crate::format::skim::Skim;
+use crate::format::skim::skim;
 use crate::types::{Offset, TimestampMs};
 
 /// Errors that are listed of one append. Kafka lists all, in memory that a small compressed batch may so demand.
@@ -203,20 +203,16 @@ pub(in crate::log) fn check_built(
         return Ok(());
     }
     let mut findings = Findings::default();
-    let mut skim = Skim::new(builder.records_bytes(), builder.record_count())?;
     let mut index = 0;
-    while let Some(brief) = skim.next_brief()? {
-        let timestamp = TimestampMs(
-            builder
-                .base_timestamp()
-                .0
-                .wrapping_add(brief.timestamp_delta),
-        );
+    skim(builder.records_bytes(), builder.record_count(), |brief| {
+        let base = builder.base_timestamp().0;
+        let timestamp = TimestampMs(base.wrapping_add(brief.timestamp_delta));
         if let Some(finding) = rules.finding(brief.has_key, timestamp, false) {
             let offset = Offset(i64::from(brief.offset_delta));
             findings.add(finding, index, timestamp, offset, &rules);
         }
         index += 1;
-    }
+        true
+    })?;
     findings.into_result()
 }
