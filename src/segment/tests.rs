@@ -12,6 +12,8 @@ use crate::format::time_index::TimeEntry;
 use crate::format::txn_index::AbortedTxn;
 use crate::io::{OpenMode, SimFs, read_file};
 
+mod look_ups;
+
 const OPTIONS: SegmentOptions = SegmentOptions {
     index_interval_bytes: 4096,
     index_bytes_max: 10 * 1024 * 1024,
