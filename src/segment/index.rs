@@ -219,6 +219,11 @@ impl OffsetSurroundings {
         }
     }
 
+    /// Whether there is an entry at or below the offset.
+    pub(super) fn is_behind_an_entry(&self) -> bool {
+        self.floor.is_some()
+    }
+
     /// The bytes from the batch of the last entry at or below the offset up to that of the first one at or above it, or to the
     /// end of the segment. Empty if one entry is both.
     pub(super) fn below(&self, end: u64) -> Range<u64> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::index::{IndexView, Indexes, OffsetSurroundings};
-use super::scan::{BatchScan, header_at};
+use super::scan::{BatchScan, HEADERS_CHUNK_BYTES, header_at};
 use crate::error::Result;
 use crate::format::batch::{BatchHeader, HEADER_BYTES};
 use crate::types::{Offset, to_usize};
@@ -91,30 +91,32 @@ impl Segment {
         Ok(self.headers_below(&around, end))
     }
 
-    /// The stretch of the first index entry at or above an offset, if its batch is likely to hold the offset. As long as batches
-    /// are smaller than the interval of the index two entries are less than two intervals apart, and many batches lie between
-    /// them; a larger one is followed by an entry, and nearly always by another large one.
+    /// The stretch of the first index entry at or above an offset, if its batch is likely to hold the offset.
     fn likely_stretch(&self, around: &OffsetSurroundings, end: u64) -> Option<Range<u64>> {
         let below = around.below(end);
-        let are_large = below.is_empty() || self.are_batches_large(&below);
-        around.above(end).filter(|_| are_large)
+        let is_next = below.is_empty() || self.is_of_one_batch(around, &below);
+        around.above(end).filter(|_| is_next)
     }
 
-    fn are_batches_large(&self, stretch: &Range<u64>) -> bool {
+    /// Whether between two entries there is likely nothing but the batch of the first one. As long as batches are smaller than
+    /// the interval of the index two entries are less than two intervals apart, and many batches lie between them; a larger one
+    /// is followed by an entry. The first batch of a segment has none.
+    fn is_of_one_batch(&self, around: &OffsetSurroundings, below: &Range<u64>) -> bool {
         let interval = self.options.index_interval_bytes;
-        stretch.end.saturating_sub(stretch.start) > interval.saturating_mul(2)
+        let bytes = below.end.saturating_sub(below.start);
+        around.is_behind_an_entry() && bytes > interval.saturating_mul(2)
     }
 
     /// A walk over headers from the last index entry at or below an offset on.
     fn headers_below(&self, around: &OffsetSurroundings, end: u64) -> BatchScan {
         let below = around.below(end);
         let scan = BatchScan::headers(Arc::clone(&self.file), below.start..end);
-        if self.are_batches_large(&below) {
+        // All of them, and the one of the next entry.
+        let bytes = below.end.saturating_sub(below.start) + HEADER_BYTES as u64;
+        if self.is_of_one_batch(around, &below) || bytes > HEADERS_CHUNK_BYTES as u64 {
             return scan;
         }
-        // All of them, and the one of the next entry.
-        let bytes = below.end.saturating_sub(below.start);
-        scan.expecting(bytes + HEADER_BYTES as u64)
+        scan.expecting(bytes)
     }
 
     /// The batch at the begin of a stretch if it holds `target`, and how many bytes of it `ahead` got.

@@ -19,7 +19,7 @@ use crate::types::{Offset, to_usize};
 /// The largest batch that the walk holds in memory without being asked to.
 const CHUNK_BYTES: usize = 1024 * 1024;
 /// How much is read at a time when only headers are wanted, at most.
-const HEADERS_CHUNK_BYTES: usize = 16 * 1024;
+pub(super) const HEADERS_CHUNK_BYTES: usize = 16 * 1024;
 /// How much is read then at first: a look-up ends at one of the next headers, and batches are often larger than this.
 const HEADERS_FIRST_BYTES: usize = 512;
 /// By how much a read is larger than that before it where batches turn out to be small.
