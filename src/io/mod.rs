@@ -288,12 +288,26 @@ pub fn replace_file(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<
 
 /// As [`replace_file`] without the sync of its directory: after a power cut the file is the old or the new one, and whole.
 pub fn replace_file_unnamed(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<()> {
+    replace_file_by(fs, path, content, |file| file.sync())
+}
+
+/// As [`replace_file`] without any sync: whole after a crash of the process, anything after a power cut.
+pub fn replace_file_loosely(fs: &dyn FileSystem, path: &Path, content: &[u8]) -> Result<()> {
+    replace_file_by(fs, path, content, |_| Ok(()))
+}
+
+fn replace_file_by(
+    fs: &dyn FileSystem,
+    path: &Path,
+    content: &[u8],
+    sync: impl FnOnce(&dyn File) -> Result<()>,
+) -> Result<()> {
     let mut tmp = path.as_os_str().to_owned();
     tmp.push(".tmp");
     let tmp = PathBuf::from(tmp);
     let file = fs.open(&tmp, OpenMode::Truncate)?;
     file.write_at(content, 0)?;
-    file.sync()?;
+    sync(&*file)?;
     drop(file);
     fs.rename(&tmp, path)
 }

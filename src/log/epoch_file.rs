@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::format::epoch_checkpoint;
 use crate::io::{
-    FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file, replace_file_unnamed,
+    FileSystem, OpenMode, read_file, remove_file_if_exists, replace_file, replace_file_loosely,
+    replace_file_unnamed,
 };
 use crate::state::epochs::EpochCache;
 
@@ -18,6 +19,8 @@ pub(super) struct EpochFile {
     cache: EpochCache,
     /// What the file says; `None` if it must be written whatever the cache is.
     stored: Option<EpochCache>,
+    /// Whether a power cut may take what the file says.
+    is_loose: bool,
 }
 
 /// How the file was found.
@@ -40,6 +43,7 @@ impl EpochFile {
             path,
             cache: EpochCache::default(),
             stored: Some(EpochCache::default()),
+            is_loose: false,
         };
         let Some(content) = read_file(&**fs, &opened.path)? else {
             opened.fs.open(&opened.path, OpenMode::Create)?;
@@ -70,9 +74,14 @@ impl EpochFile {
         &mut self.cache
     }
 
-    /// Writes the file if it does not say what the cache says.
+    /// What the file says may be in memory only: the process that wrote it may have been killed before its first flush.
+    pub(super) fn distrust(&mut self) {
+        self.is_loose = true;
+    }
+
+    /// Writes the file if it does not say what the cache says, or not durably.
     pub(super) fn store(&mut self) -> Result<()> {
-        if self.stored.as_ref() == Some(&self.cache) {
+        if self.stored.as_ref() == Some(&self.cache) && !self.is_loose {
             return Ok(());
         }
         self.store_as(self.cache.clone())
@@ -87,13 +96,28 @@ impl EpochFile {
     /// Makes `next` the cache once its file is durable; if that fails the cache stays as it was, and which of the two the
     /// file has is not known.
     pub(super) fn store_as(&mut self, next: EpochCache) -> Result<()> {
-        self.store_by(next, replace_file)
+        self.store_by(next, replace_file)?;
+        self.is_loose = false;
+        Ok(())
     }
 
-    /// As [`Self::store_as`], but that it is this file and not the one before becomes durable with the next sync of the
-    /// directory only.
-    pub(super) fn store_unnamed(&mut self, next: EpochCache) -> Result<()> {
-        self.store_by(next, replace_file_unnamed)
+    /// As [`Self::store_as`], but nothing of it is durable until [`Self::settle`].
+    pub(super) fn store_loosely(&mut self, next: EpochCache) -> Result<()> {
+        // What the file says counts as loose from the moment it may be the new one.
+        self.is_loose = true;
+        self.store_by(next, replace_file_loosely)
+    }
+
+    /// Makes what was stored loosely durable, but that it is this file and not the one before: that is up to the next sync of
+    /// the directory. It is written anew, since a system may forget that it could not write the pages of a file that was
+    /// closed.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        if !self.is_loose {
+            return Ok(());
+        }
+        self.store_by(self.cache.clone(), replace_file_unnamed)?;
+        self.is_loose = false;
+        Ok(())
     }
 
     fn store_by(

@@ -208,7 +208,11 @@ impl Log {
             match names {
                 Names::Durable => return Ok(()),
                 // Appends go on meanwhile. A file that one of them replaces is not left to the sync that has begun.
-                Names::OfNewLog(name) => writer.names = Names::BeingSynced(name),
+                Names::OfNewLog(name) => {
+                    let settled = writer.epochs.settle();
+                    settled.map_err(|e| self.judge_flush(e))?;
+                    writer.names = Names::BeingSynced(name);
+                }
                 Names::BeingSynced(_) | Names::OfNewSegment => {}
             }
             (names, writer.producers.take_unsynced())

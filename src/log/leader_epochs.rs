@@ -82,7 +82,7 @@ pub(super) fn note_epochs(writer: &mut Writer, headers: &[BatchHeader]) -> Resul
     if is_changed {
         match writer.names {
             // Every power cut leaves a log that is recovered from its beginning, with its epochs.
-            Names::OfNewLog(_) => writer.epochs.store_unnamed(next)?,
+            Names::OfNewLog(_) => writer.epochs.store_loosely(next)?,
             _ => writer.epochs.store_as(next)?,
         }
     }

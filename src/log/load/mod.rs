@@ -152,7 +152,10 @@ fn load_once(
         files
     };
 
-    let (epochs, epoch_state) = EpochFile::open(fs, dir)?;
+    let (mut epochs, epoch_state) = EpochFile::open(fs, dir)?;
+    if options.new_name.is_none() && may_never_have_been_flushed(options) {
+        epochs.distrust();
+    }
     let mut loader = Loader {
         fs,
         dir,
@@ -168,6 +171,11 @@ fn load_once(
     changed |= loader.open_segments(files)?;
     let (writer, segments) = loader.recover_log(&mut changed)?;
     loader.finish(segments, writer, topic_id, &epoch_state, changed)
+}
+
+/// Whether its process may have been killed before the first flush, so that nothing of the log is durable by itself.
+fn may_never_have_been_flushed(options: &LoadOptions) -> bool {
+    options.shutdown == Shutdown::Unclean && options.recovery_point <= options.log_start
 }
 
 struct Loader<'a> {

@@ -7,8 +7,10 @@
     reason = "a failure fails the test"
 )]
 
-#[path = "crash/mod.rs"]
+#[path = "../crash/mod.rs"]
 mod crash;
+mod epochs;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::fmt;
@@ -17,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 
 use klog::error::Result;
-use klog::io::sim::{Op, OpKind};
+use klog::io::sim::{Fault, Op, OpKind};
 use klog::io::{FileOperation, FileWatch, ManualClock, SimFs, WatchedFs};
 use klog::log::{AppendOptions, Log, WriteDurability};
 use klog::manager::{CreateOptions, HighWatermarks, Manager, ManagerOptions, MissingDir};
@@ -151,8 +153,12 @@ fn the_first_flush_syncs_the_names_before_the_bytes() {
         .filter(|op| matches!(op.kind, OpKind::Sync | OpKind::SyncDir))
         .map(|Op { path, .. }| path.display().to_string())
         .collect();
+    let epochs = format!("{DIR}/a-0/leader-epoch-checkpoint.tmp");
     let log_file = format!("{DIR}/a-0/00000000000000000000.log");
-    assert_eq!(synced, [format!("{DIR}/a-0"), DIR.to_owned(), log_file]);
+    assert_eq!(
+        synced,
+        [epochs, format!("{DIR}/a-0"), DIR.to_owned(), log_file]
+    );
     // Once.
     disk.start_trace();
     append(&log, 1);
@@ -169,32 +175,6 @@ fn an_empty_log_that_was_flushed_survives_every_power_cut() {
     for seed in 0..CUTS {
         let manager = open(&disk.after_power_cut(seed));
         assert!(manager.log(&partition("a")).is_ok(), "cut {seed}");
-    }
-}
-
-#[test]
-fn the_epochs_of_a_new_log_survive_every_power_cut() {
-    let disk = SimFs::new();
-    let manager = open(&disk);
-    let log = make(&manager, "a");
-    let in_epoch = |epoch, durability| {
-        let options = AppendOptions {
-            leader_epoch: Some(LeaderEpoch(epoch)),
-            durability,
-            ..AppendOptions::default()
-        };
-        append_as(&log, &options).unwrap();
-    };
-    in_epoch(3, WriteDurability::PageCache);
-    in_epoch(5, WriteDurability::PageCache);
-    // From here on a recovery does not read again what tells of them.
-    log.roll().unwrap();
-    in_epoch(5, WriteDurability::Synced);
-    manager.checkpoint().unwrap();
-    for seed in 0..CUTS {
-        let manager = open(&disk.after_power_cut(seed));
-        let found = manager.log(&partition("a")).unwrap();
-        assert_eq!(found.epochs(), log.epochs(), "cut {seed}");
     }
 }
 
@@ -327,7 +307,9 @@ fn a_new_log_has_its_name_before_its_start_is_stored() {
         let is_it = |op: &Op| op.kind == kind && op.path == Path::new(path);
         trace.iter().position(is_it).unwrap()
     };
-    let stored = trace.iter().position(|op| op.kind == OpKind::Rename);
+    let is_stored = |op: &Op| op.kind == OpKind::Rename && op.path.parent() == Some(Path::new(DIR));
+    let stored = trace.iter().position(is_stored);
+    assert!(stored.is_some(), "{trace:?}");
     assert!(Some(first(OpKind::SyncDir, DIR)) < stored, "{trace:?}");
 }
 
@@ -456,37 +438,6 @@ fn who_flushes_an_empty_log_while_its_names_are_synced_waits_for_that() {
         });
         assert!(!returned_early.load(Ordering::SeqCst), "fails: {fails}");
     }
-}
-
-/// The file of a new epoch is replaced while the names are synced: whether that sync saw it nobody knows.
-#[test]
-fn an_epoch_that_begins_while_the_names_are_synced_is_durable_by_itself() {
-    let armed: Arc<Mutex<Option<Arc<Log>>>> = Arc::default();
-    let arm = Arc::clone(&armed);
-    let syncs = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&syncs);
-    let manager = open_watched("/data/logs/a-0", move || {
-        count.fetch_add(1, Ordering::SeqCst);
-        let log = arm.lock().unwrap().take();
-        if let Some(log) = log {
-            let options = AppendOptions {
-                leader_epoch: Some(LeaderEpoch(7)),
-                ..AppendOptions::default()
-            };
-            append_as(&log, &options)?;
-        }
-        Ok(())
-    });
-    let log = make(&manager, "a");
-    append(&log, 1);
-    *armed.lock().unwrap() = Some(Arc::clone(&log));
-    let before = syncs.load(Ordering::SeqCst);
-    log.flush().unwrap();
-    assert_eq!(
-        syncs.load(Ordering::SeqCst),
-        before + 2,
-        "that of the names, and that of the epoch"
-    );
 }
 
 /// Its directory has another name then. Who waited for a flush that found no descriptor comes after the deletion.
