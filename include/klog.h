@@ -2805,7 +2805,8 @@ klog_status klog_appender_close(klog_appender appender,
  *
  * KLOG_ERR_OFFSET_OUT_OF_RANGE below the log start and above the log end. KLOG_ERR_FENCED_LEADER_EPOCH and
  * KLOG_ERR_UNKNOWN_LEADER_EPOCH with KLOG_READ_HAS_EPOCH. KLOG_ERR_BUFFER_TOO_SMALL if the first batch does
- * not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does.
+ * not fit cap: out->bytes_needed says what does. Checksums are not checked here; a cursor does. What is in buf behind
+ * out->bytes, and after an error, means nothing.
  *
  * Thread class T0, cost class C2, with opts->timeout_ms C4. buf may be null with cap 0; opts and err are nullable; out is required.
  */

@@ -14,7 +14,7 @@ use klog::log::{AppendOptions, Log, Shutdown};
 use super::clock::Worked;
 use super::codecs::Alone;
 use super::data::{Data, EACH, TIME, open_log};
-use super::rounds::{Contest, Floor, K_CALLS, KafkaWork, M_RECORDS, Unit, Work};
+use super::rounds::{Contest, Floor, K_CALLS, KafkaWork, M_RECORDS, RAW, Unit, Work};
 use super::{Bench, fresh};
 
 /// Where the checksum of a batch begins.
@@ -129,7 +129,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             Some(1.6),
         )),
         other: Some((
-            "raw",
+            RAW,
             raw(file.clone(), ready.clone(), batches, EACH),
             Some(0.8),
         )),
@@ -145,7 +145,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             codec: Codec::None,
         },
         Some(2.0),
-        Some(("raw", raw(file.clone(), ready, batches, EACH), Some(0.6))),
+        Some((RAW, raw(file.clone(), ready, batches, EACH), Some(0.6))),
     );
     let one = data.batch(1, &BatchOptions::default());
     built_row(
@@ -159,7 +159,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             codec: Codec::None,
         },
         Some(3.0),
-        Some(("raw", raw(file, one, batches * 20, 1), Some(0.5))),
+        Some((RAW, raw(file, one, batches * 20, 1), Some(0.5))),
     );
     for (codec, name) in [
         (Codec::Lz4, "build and append, lz4"),

@@ -55,7 +55,7 @@ use std::time::{Duration, Instant};
 
 use data::Data;
 use kafka::Kafka;
-use rounds::{Contest, Row};
+use rounds::{Contest, Row, Verdict};
 
 /// How much is measured.
 struct Size {
@@ -250,10 +250,15 @@ fn main() {
         return;
     }
     bindings::rows(&mut bench);
-    let missed = bench.rows.iter().filter(|row| !row.is_met()).count();
+    let count = |is_it: fn(Verdict) -> bool| {
+        let verdicts = bench.rows.iter().map(Row::verdict);
+        verdicts.filter(|verdict| is_it(*verdict)).count()
+    };
+    let missed = count(|verdict| verdict == Verdict::Missed);
+    let beyond = count(|verdict| matches!(verdict, Verdict::BeyondRaw(_)));
     let took = bench.began.elapsed();
     println!(
-        "{} rows in {} s, {missed} missed",
+        "{} rows in {} s, {missed} missed, {beyond} beyond what raw reads and writes reach",
         bench.rows.len(),
         took.as_secs()
     );

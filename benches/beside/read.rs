@@ -14,7 +14,7 @@ use klog::types::{Offset, TimestampMs};
 
 use super::clock::Worked;
 use super::data::{Data, EACH, TIME, next, open_log};
-use super::rounds::{Contest, Floor, GB, K_CALLS, KafkaWork, M_RECORDS, Work};
+use super::rounds::{Contest, Floor, GB, K_CALLS, KafkaWork, M_RECORDS, RAW, Work};
 use super::{Bench, fresh};
 
 /// The rows of the design; they share a log.
@@ -157,7 +157,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: scan_by_klog(Arc::clone(&log), records),
         kafka: Some((asked("scan", &kafka, records as f64, None), Some(2.5))),
         other: Some((
-            "raw",
+            RAW,
             Box::new(|| {
                 let began = Worked::start();
                 read_all(&file, &mut buffer, |read| {
@@ -176,7 +176,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: fetch_by_klog(Arc::clone(&log)),
         kafka: Some((asked("fetch", &kafka, bytes, None), None)),
         other: Some((
-            "raw",
+            RAW,
             Box::new(|| {
                 let began = Worked::start();
                 let read = read_all(&file, &mut large, |_| ());
@@ -195,21 +195,25 @@ pub(crate) fn rows(bench: &mut Bench) {
             Some(5.0),
         )),
         other: Some((
-            "raw",
+            RAW,
             random_raw(&file, batches, batch_bytes, reads),
             Some(0.5),
         )),
     });
     bench.run(Contest {
         name: NAMES[3],
-        includes: "times of all the log in no order",
+        includes: "times of all the log in no order, and the offset of each; raw: one pread of its batch",
         unit: K_CALLS,
         klog: lookups_by_klog(Arc::clone(&log), records, look_ups),
         kafka: Some((
             asked("timestamps", &kafka, look_ups as f64, Some(look_ups)),
             Some(5.0),
         )),
-        other: None,
+        other: Some((
+            RAW,
+            random_raw(&file, batches, batch_bytes, look_ups),
+            None,
+        )),
     });
     log.close().unwrap();
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use klog::manager::Manager;
 
 use super::directories::{forget, large, log_dirs, options};
-use super::rounds::{Contest, Floor, GB, KafkaWork, Work};
+use super::rounds::{Contest, Floor, GB, KafkaWork, RAW, Work};
 use super::{Bench, made_for};
 
 fn by_klog(dir: PathBuf, threads: usize) -> Work<'static> {
@@ -87,7 +87,7 @@ fn row(bench: &mut Bench, name: &'static str, logs: i32, threads: usize, floors:
         unit: GB,
         klog: by_klog(klog.clone(), threads),
         kafka: Some((by_kafka(kafka, threads), floors[0])),
-        other: Some(("raw", raw(klog), floors[1])),
+        other: Some((RAW, raw(klog), floors[1])),
     });
 }
 

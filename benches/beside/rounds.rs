@@ -159,7 +159,22 @@ pub(crate) struct Row {
     pub(crate) klog: Spread,
     pub(crate) kafka: Option<Beside>,
     pub(crate) other: Option<(&'static str, Beside)>,
+    /// How many times as fast as Kafka the machine itself is, where klog is measured beside plain reads and writes.
+    raw_by_kafka: Option<f64>,
 }
+
+/// What came of what is asked of a row.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Verdict {
+    NothingAsked,
+    Met,
+    /// Missed, but the machine itself is but so many times as fast as Kafka, which is less than what is asked of klog.
+    BeyondRaw(f64),
+    Missed,
+}
+
+/// The name of plain reads and writes of the same bytes: no work on files takes less.
+pub(crate) const RAW: &str = "raw";
 
 impl Row {
     /// From the figures of the rounds; of Kafka there are none where it does not take part.
@@ -170,7 +185,14 @@ impl Row {
         other: Option<(&'static str, Vec<f64>, Floor)>,
     ) -> Self {
         let beside = |rates: Vec<f64>, floor| Beside::new(rates, &klog, floor, unit);
+        let raw_by_kafka = match (&kafka, &other) {
+            (Some((by_kafka, _)), Some((RAW, raw, _))) if !by_kafka.is_empty() => {
+                Some(Beside::new(by_kafka.clone(), raw, None, unit).ratio.median)
+            }
+            _ => None,
+        };
         Self {
+            raw_by_kafka,
             name,
             includes,
             unit,
@@ -182,15 +204,21 @@ impl Row {
         }
     }
 
-    pub(crate) fn is_met(&self) -> bool {
-        self.kafka.as_ref().is_none_or(Beside::is_met)
-            && self.other.as_ref().is_none_or(|(_, other)| other.is_met())
-    }
-
-    /// Whether anything is asked of it.
-    pub(crate) fn has_floor(&self) -> bool {
-        let of_kafka = self.kafka.as_ref().and_then(|kafka| kafka.floor);
-        let of_other = self.other.as_ref().and_then(|(_, other)| other.floor);
-        of_kafka.or(of_other).is_some()
+    pub(crate) fn verdict(&self) -> Verdict {
+        let other = self.other.as_ref().map(|(_, other)| other);
+        let asked = |beside: &&Beside| beside.floor.is_some();
+        let is_met = |beside: Option<&Beside>| beside.is_none_or(Beside::is_met);
+        let kafka = self.kafka.as_ref();
+        if kafka.filter(asked).or(other.filter(asked)).is_none() {
+            return Verdict::NothingAsked;
+        }
+        let floor = kafka.and_then(|kafka| kafka.floor);
+        match (is_met(kafka), is_met(other), self.raw_by_kafka) {
+            (true, true, _) => Verdict::Met,
+            (false, true, Some(raw)) if floor.is_some_and(|floor| raw < floor) => {
+                Verdict::BeyondRaw(raw)
+            }
+            _ => Verdict::Missed,
+        }
     }
 }

@@ -10,7 +10,7 @@ use klog::log::{AppendOptions, WriteDurability};
 
 use super::append::empty_log;
 use super::data::{Data, EACH, TIME};
-use super::rounds::{A_SECOND, Contest, KafkaWork, Work};
+use super::rounds::{A_SECOND, Contest, KafkaWork, RAW, Work};
 use super::threads::in_threads;
 use super::{Bench, fresh};
 
@@ -72,7 +72,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: by_klog(&data, klog.clone(), batches, 1),
         kafka: Some((by_kafka(kafka.clone(), batches, 1), None)),
         other: Some((
-            "raw",
+            RAW,
             raw(bench.path("raw"), batch, batches, 1),
             Some(0.9),
         )),
@@ -107,7 +107,7 @@ pub(crate) fn more_rows(bench: &mut Bench) {
             klog: by_klog(&data, bench.path("klog"), batches * threads.min(4) / 2, threads),
             kafka: None,
             other: Some((
-                "raw",
+                RAW,
                 raw(bench.path("raw"), batch.clone(), batches, threads),
                 None,
             )),

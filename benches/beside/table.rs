@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use super::rounds::{Beside, Row, Spread, Unit};
+use super::rounds::{Beside, Row, Spread, Unit, Verdict};
 
 const BEGIN: &str = "<!-- made by `make bench`: begin -->";
 const END: &str = "<!-- made by `make bench`: end -->";
@@ -64,6 +64,9 @@ pub(crate) fn print(row: &Row) {
         )
         .unwrap();
     }
+    if let Verdict::BeyondRaw(raw) = row.verdict() {
+        write!(line, "; beyond raw, which is {raw:.2} x Kafka").unwrap();
+    }
     println!("{line}");
 }
 
@@ -94,10 +97,11 @@ fn made(rows: &[Row], facts: &[String]) -> String {
                 let rate = with_range(other.rate, row.unit.size);
                 (format!("{name}: {rate}"), ratio(other))
             });
-        let verdict = match (row.has_floor(), row.is_met()) {
-            (false, _) => "",
-            (true, true) => "ok",
-            (true, false) => "**MISSED**",
+        let verdict = match row.verdict() {
+            Verdict::NothingAsked => String::new(),
+            Verdict::Met => "ok".to_owned(),
+            Verdict::BeyondRaw(raw) => format!("**beyond raw**, which is {raw:.2} x Kafka"),
+            Verdict::Missed => "**MISSED**".to_owned(),
         };
         writeln!(
             text,

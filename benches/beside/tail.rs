@@ -16,7 +16,7 @@ use klog::types::Offset;
 use super::append::empty_log;
 use super::data::{Data, EACH, TIME};
 use super::kafka::{Kafka, number};
-use super::rounds::{Row, cost};
+use super::rounds::{RAW, Row, cost};
 use super::{Bench, fresh};
 
 /// From one append to the next.
@@ -168,7 +168,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             (name, INCLUDES, cost("us", 1000.0)),
             nth(&of_klog),
             Some((nth(&of_kafka), None)),
-            Some(("raw", nth(&of_raw), None)),
+            Some((RAW, nth(&of_raw), None)),
         ));
     }
 }

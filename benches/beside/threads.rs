@@ -15,7 +15,7 @@ use klog::log::{AppendOptions, Log, Shutdown};
 
 use super::append::CHECKED_FROM;
 use super::data::{Data, EACH, TIME, open_log};
-use super::rounds::{Contest, KafkaWork, M_RECORDS, Work};
+use super::rounds::{Contest, KafkaWork, M_RECORDS, RAW, Work};
 use super::{Bench, fresh};
 
 /// Runs `work` in so many threads at once, with their numbers; the seconds from when the first begins until the last is done.
@@ -124,7 +124,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             unit: M_RECORDS,
             klog: work.by_klog(&data, bench.path("klog")),
             kafka: Some((work.by_kafka(bench.path("kafka")), None)),
-            other: Some(("raw", work.raw(bench.path("raw-files"), batch.clone()), None)),
+            other: Some((RAW, work.raw(bench.path("raw-files"), batch.clone()), None)),
         });
     }
 }

@@ -56,6 +56,7 @@ final class LoadSpeed {
         Path dir = arguments.path("DIR");
         AppendSpeed.Data data = AppendSpeed.Data.of(arguments.path("RECORDS-FILE"));
         int logs = arguments.int32("LOGS");
+        boolean isFlushed = arguments.flag("FLUSHED");
         arguments.end();
         LogManager manager = ManagerRun.manager(dir, 1);
         manager.loadLogs(manager.initialDefaultConfig(), Map.of(), log -> false);
@@ -64,6 +65,7 @@ final class LoadSpeed {
         for (int n = 0; n < logs; n++) {
             UnifiedLog log = manager.getOrCreateLog(new TopicPartition("t", n), Optional.empty());
             log.appendAsLeader(data.build(buffer, Compression.NONE, 0, 1), 0);
+            if (isFlushed) log.flush(true);
         }
         long ended = System.nanoTime();
         Set<UnifiedLog> all = manager.allLogs();

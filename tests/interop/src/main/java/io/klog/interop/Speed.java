@@ -37,7 +37,7 @@ public final class Speed {
             .add(new Command("clean", "DIR MAP-BYTES SEGMENT-BYTES", CleanSpeed::run))
             .add(new Command("load", "DIR THREADS", LoadSpeed::load))
             .add(new Command("close", "DIR", LoadSpeed::close))
-            .add(new Command("create", "DIR RECORDS-FILE LOGS", LoadSpeed::create))
+            .add(new Command("create", "DIR RECORDS-FILE LOGS FLUSHED", LoadSpeed::create))
             .add(new Command("idle", "DIR", LoadSpeed::idle))
             .serve(System.in, answers);
     }
