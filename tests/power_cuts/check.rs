@@ -55,8 +55,14 @@ impl Crash<'_> {
             ));
         }
         let was_clean = manager.dirs()[0].was_clean;
-        // A log whose start lies behind all that a cut left begins anew there.
-        let begins_anew = |log: &Expected| log.was_cut && log.starts.contains(&log.end_at_most);
+        // A log whose start lies behind all that a cut left begins anew there. A cut takes the whole batch that holds its
+        // offset, so that what is left may end in front of a start below the cut.
+        let begins_anew = |log: &Expected| {
+            let kept = log.batches[..log.at_most].last();
+            let kept_end = kept.map_or(0, |batch| batch.last + 1);
+            let is_behind = log.starts.iter().any(|start| *start > kept_end);
+            log.was_cut && (is_behind || log.starts.contains(&log.end_at_most))
+        };
         if was_clean {
             if !expected.iter().any(begins_anew) {
                 crash::check_nothing_done(&manager)?;
