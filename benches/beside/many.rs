@@ -1,5 +1,7 @@
 //! Rows of many logs in one directory.
 
+use std::fs;
+use std::ops::RangeFrom;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -15,9 +17,17 @@ use super::kafka::number;
 use super::rounds::{A_SECOND, Contest, KafkaWork, Row, Work, cost};
 use super::{Bench, fresh, made_for};
 
+/// A directory for the next round. Those before stay: ext4 walks over the inodes that were freed in the last seconds with each
+/// file that it makes, which would be all that is measured.
+fn next_of(dir: &Path, rounds: &mut RangeFrom<u32>) -> PathBuf {
+    let round = rounds.next().unwrap();
+    fresh(&dir.join(round.to_string()))
+}
+
 fn create_by_klog(data: &Data, dir: PathBuf, logs: u32, is_flushed: bool) -> Work<'_> {
+    let mut rounds = 0..;
     Box::new(move || {
-        let manager = open(&fresh(&dir));
+        let manager = open(&next_of(&dir, &mut rounds));
         let mut builder = BatchBuilder::new();
         let began = Instant::now();
         for n in 0..logs.cast_signed() {
@@ -38,8 +48,9 @@ fn create_by_klog(data: &Data, dir: PathBuf, logs: u32, is_flushed: bool) -> Wor
 }
 
 fn create_by_kafka(dir: PathBuf, logs: u32, is_flushed: bool) -> KafkaWork<'static> {
+    let mut rounds = 0..;
     Box::new(move |kafka| {
-        let dir = fresh(&dir);
+        let dir = next_of(&dir, &mut rounds);
         let fields = [logs.to_string(), u8::from(is_flushed).to_string()];
         let fields = [fields[0].as_str(), fields[1].as_str()];
         f64::from(logs) / kafka.seconds_with_records("create", &dir, &fields)
@@ -82,13 +93,15 @@ const CLOSE: &str = "close many logs";
 pub(crate) fn rows(bench: &mut Bench) {
     let data = Data::new();
     let logs = bench.size.partitions;
-    let (klog, kafka) = (bench.path("many-klog"), bench.path("many-kafka"));
+    let made = |name: &str| bench.path("made").join(name);
+    let (by_klog, by_kafka) = (made("klog"), made("kafka"));
+    let (each_by_klog, each_by_kafka) = (made("each-klog"), made("each-kafka"));
     bench.run_slow(Contest {
         name: "create many logs",
         includes: "without topic id, each with a batch of one record; 1,000 of them, 5,000 in the long run; klog leaves names and leader epochs to the first flush, Kafka syncs the epochs",
         unit: A_SECOND,
-        klog: create_by_klog(&data, klog.clone(), logs, false),
-        kafka: Some((create_by_kafka(kafka.clone(), logs, false), Some(4.0))),
+        klog: create_by_klog(&data, by_klog, logs, false),
+        kafka: Some((create_by_kafka(by_kafka, logs, false), Some(4.0))),
         other: None,
     });
     let few = (logs / 10).max(1);
@@ -96,10 +109,13 @@ pub(crate) fn rows(bench: &mut Bench) {
         name: "create logs, and flush each",
         includes: "as above, a tenth as many, each on the disk before the next: records, epochs and, of klog, names",
         unit: A_SECOND,
-        klog: create_by_klog(&data, klog.clone(), few, true),
-        kafka: Some((create_by_kafka(kafka.clone(), few, true), None)),
+        klog: create_by_klog(&data, each_by_klog, few, true),
+        kafka: Some((create_by_kafka(each_by_kafka, few, true), None)),
         other: None,
     });
+    // The inodes of what the rows above made go before anything else is made.
+    let _ = fs::remove_dir_all(bench.path("made"));
+    let (klog, kafka) = (bench.path("many-klog"), bench.path("many-kafka"));
     let is_wanted = [OPEN, CLOSE, IDLE[0].0]
         .iter()
         .any(|name| bench.wants(name));
