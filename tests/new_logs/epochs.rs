@@ -23,8 +23,21 @@ fn append_in_epoch(log: &Log, epoch: i32, durability: WriteDurability) {
     append_as(log, &options).unwrap();
 }
 
-/// Whatever a power cut leaves has the epochs of `log`, of which all is durable.
-fn check_epochs(disk: &SimFs, log: &Log) {
+/// A new log of two epochs, of which nothing was flushed.
+fn in_two_epochs(disk: &SimFs) -> (Manager, Arc<Log>) {
+    let manager = open(disk);
+    let log = make(&manager, "a");
+    append_in_epoch(&log, 3, WriteDurability::PageCache);
+    append_in_epoch(&log, 5, WriteDurability::PageCache);
+    (manager, log)
+}
+
+/// Makes all of `log` durable, so that a recovery does not read again what tells of its epochs: whatever a power cut leaves
+/// has them.
+fn check_epochs(disk: &SimFs, manager: &Manager, log: &Log) {
+    log.roll().unwrap();
+    append_in_epoch(log, 5, WriteDurability::Synced);
+    manager.checkpoint().unwrap();
     for seed in 0..CUTS {
         let manager = open(&disk.after_power_cut(seed));
         let found = manager.log(&partition("a")).unwrap();
@@ -35,51 +48,31 @@ fn check_epochs(disk: &SimFs, log: &Log) {
 #[test]
 fn the_epochs_of_a_new_log_survive_every_power_cut() {
     let disk = SimFs::new();
-    let manager = open(&disk);
-    let log = make(&manager, "a");
-    append_in_epoch(&log, 3, WriteDurability::PageCache);
-    append_in_epoch(&log, 5, WriteDurability::PageCache);
-    // From here on a recovery does not read again what tells of them.
-    log.roll().unwrap();
-    append_in_epoch(&log, 5, WriteDurability::Synced);
-    manager.checkpoint().unwrap();
-    check_epochs(&disk, &log);
+    let (manager, log) = in_two_epochs(&disk);
+    check_epochs(&disk, &manager, &log);
 }
 
 /// What it wrote is in memory still, and looks like what was stored in order.
 #[test]
 fn the_epochs_of_a_new_log_whose_process_was_killed_survive_every_power_cut() {
     let disk = SimFs::new();
-    let manager = open(&disk);
-    let log = make(&manager, "a");
-    append_in_epoch(&log, 3, WriteDurability::PageCache);
-    append_in_epoch(&log, 5, WriteDurability::PageCache);
-    manager.abandon();
+    in_two_epochs(&disk).0.abandon();
     let manager = open(&disk);
     let log = manager.log(&partition("a")).unwrap();
-    log.roll().unwrap();
-    append_in_epoch(&log, 5, WriteDurability::Synced);
-    manager.checkpoint().unwrap();
-    check_epochs(&disk, &log);
+    check_epochs(&disk, &manager, &log);
 }
 
 /// The disk is full when the epochs are to be made durable: that flush fails, and the next one makes them so.
 #[test]
 fn a_flush_that_could_not_store_the_epochs_of_a_new_log_is_made_good_by_the_next() {
     let disk = SimFs::new();
-    let manager = open(&disk);
-    let log = make(&manager, "a");
-    append_in_epoch(&log, 3, WriteDurability::PageCache);
-    append_in_epoch(&log, 5, WriteDurability::PageCache);
+    let (manager, log) = in_two_epochs(&disk);
     let epochs = format!("{DIR}/a-0/leader-epoch-checkpoint.tmp");
     disk.inject(Fault::once(OpKind::Write, &epochs, libc::ENOSPC));
     let refused = log.flush().unwrap_err();
     assert_eq!(refused.os_errno(), Some(libc::ENOSPC), "{refused}");
     assert_eq!(offsets(&log), [0, 1]);
-    log.roll().unwrap();
-    append_in_epoch(&log, 5, WriteDurability::Synced);
-    manager.checkpoint().unwrap();
-    check_epochs(&disk, &log);
+    check_epochs(&disk, &manager, &log);
 }
 
 /// The file of a new epoch is replaced while the names are synced: whether that sync saw it nobody knows.
