@@ -138,15 +138,16 @@ pub(super) fn txn_index(data: &[u8]) {
     let (from, upto) = (Offset(choices.i64()), Offset(choices.i64()));
     let bytes = choices.0;
     let Ok(entries) = txn_index::parse(bytes) else {
-        let versions = bytes
-            .chunks_exact(txn_index::ENTRY_BYTES)
-            .map(|entry| (entry[0], entry[1]));
+        let entries = || bytes.chunks_exact(txn_index::ENTRY_BYTES);
+        let marker = |entry: &[u8]| i64::from_be_bytes(entry[18..26].try_into().unwrap());
         assert!(
-            versions.into_iter().any(|version| version != (0, 0)),
-            "only a version is refused"
+            entries().any(|entry| entry[..2] != [0, 0])
+                || !entries().map(marker).is_sorted_by(|a, b| a < b),
+            "only a version is refused, and a marker that does not lie behind the one before"
         );
         return;
     };
+    assert!(entries.is_sorted_by(|a, b| a.last_offset < b.last_offset));
     let whole = entries.len() * txn_index::ENTRY_BYTES;
     let encoded: Vec<u8> = entries.iter().flat_map(AbortedTxn::encode).collect();
     assert_eq!(
