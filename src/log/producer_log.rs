@@ -376,18 +376,18 @@ impl ProducerLog {
     ) -> Result<()> {
         let mut until = segment.size_bytes();
         if holds_end {
-            match segment.translate(end, until) {
-                Ok(Some(batch)) => until = batch.position,
+            match segment.position_of(end, until) {
+                Ok(Some(position)) => until = position,
                 Ok(None) => {}
                 // The walk below meets the same place, with what lies before it.
                 Err(e) if e.is_corrupt_data() => {}
                 Err(e) => return Err(e),
             }
         }
-        let Some(first) = segment.translate(start, until)? else {
+        let Some(first) = segment.position_of(start, until)? else {
             return Ok(());
         };
-        let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
+        let mut scan = BatchScan::headers(Arc::clone(segment.file()), first..until);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.has_producer_id() {
                 let control = if control::is_marker(&scanned.header) {
