@@ -500,7 +500,10 @@ impl Replay {
             }
             return None;
         };
-        match control::read_control_batch(batch, self.decoder.get_or_insert_default()) {
+        match control::read_control_batch(
+            batch,
+            self.decoder.get_or_insert_with(control::marker_decoder),
+        ) {
             // Its producer is known from now on, all the same.
             Ok(ControlBatch::Empty) => {
                 self.of(producers, header.producer_id);
