@@ -74,9 +74,10 @@ impl EpochFile {
         &mut self.cache
     }
 
-    /// What the file says may be in memory only: the process that wrote it may have been killed before its first flush.
+    /// What the file says may be in memory only: the process that wrote it may have been killed before its first flush. A file
+    /// that says nothing cannot lose it, and stays as it is, as with Kafka.
     pub(super) fn distrust(&mut self) {
-        self.is_loose = true;
+        self.is_loose = !self.cache.is_empty();
     }
 
     /// Writes the file if it does not say what the cache says, or not durably.
