@@ -23,8 +23,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use klog::format::batch;
 use klog::format::crc::crc32c;
+use klog::format::legacy::{OldMessage, write_message};
 use klog::format::txn_index::AbortedTxn;
-use klog::types::{Offset, ProducerId};
+use klog::types::{Offset, ProducerId, TimestampMs};
 use tempfile::TempDir;
 
 use support::command::binary;
@@ -36,7 +37,7 @@ const PEAK_KIB: u64 = 64 * 1024;
 const SEGMENT: &str = "00000000000000000000";
 
 /// Commands as `Q` for a quarantine and `T` for a target that are not there, `D` for the directory, `L` for the files of the log.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 20] = [
     "ls D",
     "dump D",
     "offsets D t-0 --timestamp=5 --timestamp=1700000000001 --timestamp=-3",
@@ -46,19 +47,36 @@ const COMMANDS: [&str; 15] = [
     "cat D t-0 --format=raw",
     "verify D",
     "stat D",
+    "report D -o T",
+    "retain D --dry-run",
+    "clean D --dry-run --config log.cleanup.policy=compact --config log.cleaner.min.cleanable.ratio=0 --map-bytes=1048576",
+    "clean D t-0 --roll --config log.cleanup.policy=compact --config log.cleaner.min.cleanable.ratio=0 --map-bytes=1048576",
     "repair D",
     "dump-log --print-data-log --files L",
     "copy D T",
     "append D t-0",
     "recover D",
     "repair D --apply --quarantine Q",
+    "retain D --config log.retention.ms=1",
 ];
 
-/// Ends the command when it takes more processor time than anything here may.
-const SECONDS_MAX: u64 = 60;
+/// Those that write have a directory of their own.
+const WRITING: [&str; 5] = [
+    "append",
+    "recover",
+    "repair D --apply",
+    "clean D t-0",
+    "retain D --config",
+];
 
-/// Runs a command; its exit code and what it said on standard error. Its output goes nowhere.
-fn run(args: &[String], what: &str) -> (Option<i32>, String) {
+/// So much of an output is read where it has no end.
+const OUTPUT_BYTES_MAX: u64 = 8 << 20;
+
+/// Ends the command when it takes more processor time than anything here may.
+const SECONDS_MAX: u64 = 20;
+
+/// Runs a command that takes no more than so much memory; its exit code and what it said on standard error.
+fn run(args: &[String], peak_kib: u64, what: &str) -> (Option<i32>, String) {
     static SHIM: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, shim) = SHIM.get_or_init(|| {
         let root = tree::scratch();
@@ -67,7 +85,7 @@ fn run(args: &[String], what: &str) -> (Option<i32>, String) {
     });
     let scratch = tree::scratch();
     let (peak, errors) = (scratch.path().join("peak"), scratch.path().join("errors"));
-    let status = Command::new("bash")
+    let mut child = Command::new("bash")
         .args([
             "-c",
             &format!("ulimit -t {SECONDS_MAX}; LD_PRELOAD=\"$SHIM\" exec \"$0\" \"$@\""),
@@ -77,10 +95,15 @@ fn run(args: &[String], what: &str) -> (Option<i32>, String) {
         .env("SHIM", shim)
         .env("KLOG_PEAK", &peak)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(File::create(&errors).unwrap())
-        .status()
+        .spawn()
         .unwrap();
+    let mut output = child.stdout.take().unwrap().take(OUTPUT_BYTES_MAX);
+    std::io::copy(&mut output, &mut std::io::sink()).unwrap();
+    // Its reader leaves.
+    drop(output);
+    let status = child.wait().unwrap();
     let mut bytes = Vec::new();
     File::open(&errors)
         .unwrap()
@@ -93,24 +116,21 @@ fn run(args: &[String], what: &str) -> (Option<i32>, String) {
     let peak = fs::read_to_string(&peak)
         .unwrap_or_else(|e| panic!("{what}: {args:?}: {e}: {status} {said}"));
     let peak: u64 = peak.parse().unwrap();
-    assert!(peak <= PEAK_KIB, "{what}: {args:?} took {peak} KiB");
+    assert!(peak <= peak_kib, "{what}: {args:?} took {peak} KiB");
     (status.code(), said)
 }
 
 /// Every command on a directory.
 fn run_all(home: &Home, what: &str) {
-    run_those(home, what, |_| true);
+    run_within(|_| PEAK_KIB, home, what);
 }
 
-/// Some commands on a directory. Those that write have one of their own.
-fn run_those(home: &Home, what: &str, is_run: impl Fn(&str) -> bool) {
-    for line in COMMANDS.into_iter().filter(|line| is_run(line)) {
+/// Every command on a directory, each within its own limit.
+fn run_within(peak_kib: impl Fn(&str) -> u64, home: &Home, what: &str) {
+    for line in COMMANDS {
         let scratch = tree::scratch();
         let mut dir = home.dir.clone();
-        if ["append", "recover", "repair D --apply"]
-            .iter()
-            .any(|name| line.starts_with(name))
-        {
+        if WRITING.iter().any(|name| line.starts_with(name)) {
             dir = scratch.path().join("logs");
             let copied = Command::new("cp")
                 .args(["-a", "--sparse=always"])
@@ -122,7 +142,6 @@ fn run_those(home: &Home, what: &str, is_run: impl Fn(&str) -> bool) {
         let files: Vec<String> = fs::read_dir(dir.join("t-0"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|e| e != "checkpoint"))
             .map(|path| path.to_str().unwrap().to_owned())
             .collect();
         let args: Vec<String> = line
@@ -134,7 +153,7 @@ fn run_those(home: &Home, what: &str, is_run: impl Fn(&str) -> bool) {
                 word => word.to_owned(),
             })
             .collect();
-        let (code, said) = run(&args, what);
+        let (code, said) = run(&args, peak_kib(line), what);
         assert!(
             matches!(code, Some(0 | 1)),
             "{what}: {line}: {code:?} {said}"
@@ -177,46 +196,77 @@ fn sparse(path: &Path, bytes: u64) {
     file.set_len(bytes).unwrap();
 }
 
+/// Every kind of file that there is, as long as an index or a segment may be and longer.
 #[test]
 fn sparse_files_take_little_memory() {
-    // Those that are read in full have what takes a moment; all others ten gigabytes.
     let names = [
-        ("t-0", "00000000000000000001.snapshot", 10_u64 << 30),
-        ("t-0", "leader-epoch-checkpoint", 10 << 30),
-        ("t-0", "partition.metadata", 10 << 30),
-        ("", "recovery-point-offset-checkpoint", 10 << 30),
-        ("", "replication-offset-checkpoint", 10 << 30),
-        ("", "log-start-offset-checkpoint", 10 << 30),
-        ("", "cleaner-offset-checkpoint", 10 << 30),
-        ("", "meta.properties", 10 << 30),
-        ("", CLEAN_MARKER, 10 << 30),
-        ("t-0", "00000000000000000000.log", 10 << 30),
-        ("t-0", "00000000000000000000.log", (1 << 31) - 2),
-        ("t-0", "00000000000000000000.index", 200 << 20),
-        ("t-0", "00000000000000000000.timeindex", 200 << 20),
-        ("t-0", "00000000000000000000.txnindex", 200 << 20),
+        ("t-0", "00000000000000000000.log"),
+        ("t-0", "00000000000000000000.index"),
+        ("t-0", "00000000000000000000.timeindex"),
+        ("t-0", "00000000000000000000.txnindex"),
+        ("t-0", "00000000000000000001.snapshot"),
+        ("t-0", "leader-epoch-checkpoint"),
+        ("t-0", "partition.metadata"),
+        ("", "recovery-point-offset-checkpoint"),
+        ("", "replication-offset-checkpoint"),
+        ("", "log-start-offset-checkpoint"),
+        ("", "cleaner-offset-checkpoint"),
+        ("", "meta.properties"),
+        ("", CLEAN_MARKER),
     ];
-    for (dir, name, bytes) in names {
-        for is_closed in [false, true] {
-            let home = small();
-            home.forget_marker();
-            sparse(&home.dir.join(dir).join(name), bytes);
-            if is_closed && name != CLEAN_MARKER {
-                close_in_order(&home);
+    for (dir, name) in names {
+        for bytes in [SEGMENT_BYTES_MAX, 10 << 30] {
+            for is_closed in [false, true] {
+                // It makes no difference to files that are read as a whole, if they are.
+                let is_of_segment = name.starts_with('0');
+                if (!is_of_segment && bytes == SEGMENT_BYTES_MAX)
+                    || (name == CLEAN_MARKER && is_closed)
+                {
+                    continue;
+                }
+                let home = small();
+                home.forget_marker();
+                sparse(&home.dir.join(dir).join(name), bytes);
+                if is_closed {
+                    close_in_order(&home);
+                }
+                let what = format!("{name} of {bytes} bytes, closed in order: {is_closed}");
+                run_all(&home, &what);
             }
-            // Removed by what it says: no reading of ten gigabytes in the quarantine.
-            let what = format!("{name} of {bytes} bytes, closed in order: {is_closed}");
-            run_sparse(&home, &what, bytes);
         }
     }
 }
 
-/// Repairs copy what goes, byte by byte: not of ten gigabytes here.
-fn run_sparse(home: &Home, what: &str, bytes: u64) {
-    let is_huge = bytes >= 1 << 30;
-    run_those(home, what, |line| {
-        !is_huge || !(line.contains("--apply") || line.contains("dump-log"))
-    });
+/// As long as a file of a segment may be.
+const SEGMENT_BYTES_MAX: u64 = (1 << 31) - 2;
+
+/// Where the log is as long, its indexes may be as well.
+#[test]
+fn sparse_indexes_beside_a_sparse_log_take_little_memory() {
+    for is_closed in [false, true] {
+        let home = small();
+        home.forget_marker();
+        for kind in ["log", "index", "timeindex", "txnindex"] {
+            sparse(&home.path(&format!("0.{kind}")), SEGMENT_BYTES_MAX);
+        }
+        if is_closed {
+            close_in_order(&home);
+        }
+        run_all(&home, &format!("a sparse segment, closed: {is_closed}"));
+        // What a segment of later offsets has is all below it.
+        let home = small();
+        home.forget_marker();
+        for kind in ["log", "index", "timeindex", "txnindex"] {
+            sparse(&home.path(&format!("7.{kind}")), SEGMENT_BYTES_MAX);
+        }
+        if is_closed {
+            close_in_order(&home);
+        }
+        run_all(
+            &home,
+            &format!("a sparse second segment, closed: {is_closed}"),
+        );
+    }
 }
 
 fn varint(out: &mut Vec<u8>, n: u64) {
@@ -259,10 +309,33 @@ fn feed(out: &mut dyn Write, zeros: u64) {
     out.write_all(&tail).unwrap();
 }
 
-/// Many records of seven bytes.
+/// A record without a key.
+const RECORD: [u8; 25] = *b"\x30\0\0\0\x01\x24-of-eighteen-bytes\0";
+
+/// Many of them.
 fn feed_many(out: &mut dyn Write, count: usize) {
-    let piece = [12, 0, 0, 0, 1, 1, 0].repeat(10_000);
+    let piece = RECORD.repeat(10_000);
     (0..count / 10_000).for_each(|_| out.write_all(&piece).unwrap());
+}
+
+/// A record with the key `k`.
+const KEYED: [u8; 26] = *b"\x32\0\0\0\x02k\x24-of-eighteen-bytes\0";
+
+/// A record without a key, and many with one.
+fn feed_keyed(out: &mut dyn Write, count: usize) {
+    out.write_all(&RECORD).unwrap();
+    let piece = KEYED.repeat(10_000);
+    (0..count / 10_000).for_each(|_| out.write_all(&piece).unwrap());
+}
+
+/// A batch that says that it is a marker.
+fn control_around(payload: &[u8], codec: u8) -> Vec<u8> {
+    let mut bytes = around(payload, codec, 1);
+    bytes[22] |= 0x30;
+    bytes[43..51].copy_from_slice(&7_i64.to_be_bytes());
+    bytes[51..53].copy_from_slice(&0_i16.to_be_bytes());
+    batch::seal(&mut bytes);
+    bytes
 }
 
 /// One raw block of snappy that repeats its first bytes.
@@ -315,16 +388,52 @@ fn lz4(feed: impl Fn(&mut dyn Write)) -> Vec<u8> {
     bytes
 }
 
+/// A message of an old format around one raw block of snappy: so many bytes in one message, or in as many as there is room for.
+fn old_snappy(magic: i8, bytes: u64, is_one: bool) -> Vec<u8> {
+    let at_last = Offset(1);
+    let message = |value: &[u8]| {
+        let mut out = Vec::new();
+        let message = OldMessage {
+            offset: if magic == 0 { at_last } else { Offset(0) },
+            timestamp: TimestampMs(5),
+            key: None,
+            value: Some(value),
+        };
+        write_message(&mut out, magic, 0, &message);
+        out
+    };
+    let block = if is_one {
+        let inner = message(&vec![0; bytes as usize]);
+        let head = inner.len() - bytes as usize + 1;
+        snappy(&inner[..head], 1, inner.len() as u64)
+    } else {
+        let inner = message(b"");
+        snappy(
+            &inner,
+            inner.len() as u8,
+            bytes / inner.len() as u64 * inner.len() as u64,
+        )
+    };
+    let mut out = Vec::new();
+    let wrapper = OldMessage {
+        offset: at_last,
+        timestamp: TimestampMs(5),
+        key: None,
+        value: Some(&block),
+    };
+    write_message(&mut out, magic, 2, &wrapper);
+    out
+}
+
 #[test]
 fn hostile_batches_take_little_memory() {
-    const ZEROS: u64 = 100 << 20;
-    const MANY: usize = 10_000_000;
+    const ZEROS: u64 = 80 << 20;
+    const MANY: usize = 3_200_000;
     let hostile_length = [0xff, 0xff, 0xff, 0xff, 7];
     let huge = |out: &mut dyn Write| feed(out, ZEROS);
     let many = |out: &mut dyn Write| feed_many(out, MANY);
     let (head, _) = huge_record(ZEROS);
     let total = head.len() as u64 + ZEROS + 1;
-    let small_record = [12, 0, 0, 0, 1, 1, 0];
     let snappy_huge = snappy(&[head.as_slice(), &[0]].concat(), 1, total);
     let batches: Vec<(&str, Vec<u8>)> = vec![
         (
@@ -352,7 +461,7 @@ fn hostile_batches_take_little_memory() {
         ),
         (
             "snappy, many",
-            around(&snappy(&small_record, 7, 7 * MANY as u64), 2, MANY as i32),
+            around(&snappy(&RECORD, 25, 25 * MANY as u64), 2, MANY as i32),
         ),
         ("lz4, huge", around(&lz4(huge), 3, 1)),
         ("zstd, huge", around(&zstd(22, huge), 4, 1)),
@@ -360,6 +469,26 @@ fn hostile_batches_take_little_memory() {
             "zstd, many, a window of 128 MB",
             around(&zstd(27, many), 4, MANY as i32),
         ),
+        ("gzip, a control batch", control_around(&gzip(huge), 1)),
+        ("zstd, a control batch", control_around(&zstd(22, many), 4)),
+        // Compaction keeps what has a key, and writes the batch anew without what has none.
+        (
+            "gzip, many with a key and one without",
+            around(&gzip(|out| feed_keyed(out, MANY)), 1, MANY as i32 + 1),
+        ),
+        (
+            "gzip, many without a key and one with",
+            around(
+                &gzip(|out| {
+                    feed_many(out, MANY);
+                    out.write_all(&KEYED).unwrap();
+                }),
+                1,
+                MANY as i32 + 1,
+            ),
+        ),
+        ("snappy of magic 0, huge", old_snappy(0, ZEROS, true)),
+        ("snappy of magic 1, many", old_snappy(1, ZEROS, false)),
         (
             "zstd, a content size",
             around(
@@ -431,20 +560,28 @@ fn state_of_hundreds_of_thousands_takes_little_memory() {
     run_all(&home, "aborted transactions of a closed directory");
 
     let home = small();
-    let mut body = 100_000_i32.to_be_bytes().to_vec();
-    for id in 0..100_000_i64 {
-        body.extend_from_slice(&id.to_be_bytes());
-        body.extend_from_slice(&[0; 30]);
-        body.extend_from_slice(&(-1_i64).to_be_bytes());
-    }
-    let snapshot = [
-        &1_i16.to_be_bytes()[..],
-        &crc32c(&body).to_be_bytes(),
-        &body,
-    ]
-    .concat();
+    home.write("1.snapshot", vec![0; 46_000_010]);
+    run_all(&home, "a snapshot of zeros");
+    // As many as a snapshot can have: a valid one, and one with a wrong checksum.
+    let mut snapshot = snapshot_of((0..1_000_000).map(|id| (id, false)));
     home.write("1.snapshot", &snapshot);
-    run_all(&home, "producers");
+    close_in_order(&home);
+    let of_clean = 1_000_000 * CLEAN_BYTES / 1024;
+    run_within(
+        |line| {
+            PEAK_KIB
+                + if line.starts_with("clean D t") {
+                    of_clean
+                } else {
+                    0
+                }
+        },
+        &home,
+        "a million producers",
+    );
+    snapshot[5] ^= 1;
+    home.write("1.snapshot", &snapshot);
+    run_all(&home, "a million producers and a wrong checksum");
     let claimed = i32::MAX.to_be_bytes();
     home.write(
         "1.snapshot",
@@ -475,6 +612,101 @@ fn state_of_hundreds_of_thousands_takes_little_memory() {
     let lines: String = (0..100_000).map(|i| format!("{i} {i}\n")).collect();
     home.write("leader-epoch-checkpoint", format!("0\n100000\n{lines}"));
     run_all(&home, "epochs");
+}
+
+/// A snapshot of producers, some with an open transaction. They wrote last in a far future: they do not expire.
+fn snapshot_of(producers: impl Iterator<Item = (i64, bool)>) -> Vec<u8> {
+    let mut body = vec![0; 4];
+    for (id, is_open) in producers {
+        body.extend_from_slice(&id.to_be_bytes());
+        body.extend_from_slice(&[0; 18]);
+        body.extend_from_slice(&(1_i64 << 50).to_be_bytes());
+        body.extend_from_slice(&[0; 4]);
+        let txn_first = if is_open { id } else { -1 };
+        body.extend_from_slice(&txn_first.to_be_bytes());
+    }
+    let count = i32::try_from(body.len() / 46).unwrap();
+    body[..4].copy_from_slice(&count.to_be_bytes());
+    [
+        &1_i16.to_be_bytes()[..],
+        &crc32c(&body).to_be_bytes(),
+        &body,
+    ]
+    .concat()
+}
+
+/// What a pass of the cleaner notes of a producer.
+const CLEAN_BYTES: u64 = 25;
+
+/// docs/cli.md as one line.
+fn docs_of_cli() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    let docs = fs::read_to_string(path).unwrap();
+    docs.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What a log knows of its producers is real, and is held: docs/cli.md says how much a producer costs, at most.
+#[test]
+fn producers_cost_what_is_said() {
+    const PRODUCERS: u64 = 200_000;
+    // The command itself.
+    const BASE_KIB: u64 = 8 * 1024;
+    let docs = docs_of_cli();
+    for (what, cost, said) in [
+        ("in order", 50, "50 bytes a producer of a snapshot"),
+        (
+            "in any order, with transactions, and a log that goes on",
+            150,
+            "150 bytes at most",
+        ),
+    ] {
+        assert!(docs.contains(said), "docs/cli.md: {said}");
+        let home = small();
+        let is_plain = what == "in order";
+        let id = |i: u64| if is_plain { i } else { i * 7_919 % PRODUCERS };
+        let producers = (0..PRODUCERS).map(|i| (id(i) as i64, !is_plain));
+        if !is_plain {
+            // A look makes another snapshot, behind this one.
+            let manager = home.open();
+            fill(&t0(&manager), 1);
+            manager.close().unwrap();
+            home.remove("2.snapshot");
+        }
+        home.write("1.snapshot", snapshot_of(producers));
+        close_in_order(&home);
+        let limit = |line: &str| {
+            let of_clean = if line.starts_with("clean") {
+                CLEAN_BYTES
+            } else {
+                0
+            };
+            BASE_KIB + PRODUCERS * (cost + of_clean) / 1024
+        };
+        run_within(limit, &home, what);
+    }
+}
+
+/// Each of them wrote one batch, and no snapshot has them yet.
+#[test]
+fn producers_that_are_replayed_cost_what_is_said() {
+    const PRODUCERS: u64 = 100_000;
+    const COST: u64 = 300;
+    assert!(docs_of_cli().contains("300 bytes while they are replayed from their batches"));
+    let home = small();
+    let mut log = home.read("0.log");
+    for id in 0..PRODUCERS as i64 {
+        let mut bytes = v2(id + 1, &[("k", "v")]);
+        bytes[43..51].copy_from_slice(&id.to_be_bytes());
+        bytes[51..53].copy_from_slice(&0_i16.to_be_bytes());
+        bytes[53..57].copy_from_slice(&0_i32.to_be_bytes());
+        bytes[35..43].copy_from_slice(&(1_i64 << 50).to_be_bytes());
+        batch::seal(&mut bytes);
+        log.extend_from_slice(&bytes);
+    }
+    home.write("0.log", &log);
+    home.forget_marker();
+    let limit = |_: &str| 8 * 1024 + PRODUCERS * COST / 1024;
+    run_within(limit, &home, "replayed");
 }
 
 /// Lines and raw batches that are too large are refused before memory is taken for them.

@@ -7,7 +7,6 @@
 //! The checksum of every batch is checked in both phases (deviations.md D81): a key that a flipped bit made up must not
 //! have a good record dropped, and a damaged batch must not be sealed under a new checksum.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::choose::Cleanable;
@@ -27,9 +26,9 @@ use crate::error::Result;
 use crate::format::decoder::{InnerRule, RecordDecoder};
 use crate::format::txn_index::AbortedTxn;
 use crate::format::{offset_index, time_index};
-use crate::log::{Log, LogEnd, SegmentList, Shape};
+use crate::log::{LastOfProducers, Log, LogEnd, SegmentList, Shape};
 use crate::segment::Segment;
-use crate::types::{MAX_RELATIVE_OFFSET, Offset, ProducerId, TimestampMs, to_usize};
+use crate::types::{MAX_RELATIVE_OFFSET, Offset, TimestampMs, to_usize};
 
 /// Whether a pass is for real.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +52,15 @@ pub struct PassOptions {
     pub segment_bytes_max: u64,
     /// How much is read at a time, unless one batch is larger.
     pub read_bytes: usize,
+    /// A larger batch, and one that is decompressed to more than a few times this where it has to be held, is TOO_LARGE; `None`
+    /// holds what there is.
+    pub held_bytes_max: Option<usize>,
     /// Whether it is for real.
     pub purpose: Purpose,
 }
+
+/// So many records are looked up together.
+pub(super) const RECORDS_TOGETHER: usize = 8192;
 
 /// Less than this at a time makes a pass slow.
 pub const READ_BYTES_MIN: usize = 1 << 20;
@@ -70,6 +75,7 @@ impl PassOptions {
             load_factor: 0.9,
             segment_bytes_max: u64::from(MAX_RELATIVE_OFFSET),
             read_bytes: READ_BYTES_MIN,
+            held_bytes_max: None,
             purpose: Purpose::Clean,
         }
     }
@@ -176,10 +182,11 @@ impl Pass<'_> {
         let bytes = sources.iter().map(|segment| self.bytes_of(segment)).sum();
         self.steps.watch.enter(Phase::Copying, bytes);
         let mut copy = Copying {
-            transactions: CleanedTransactions::default(),
-            rewriter: Rewriter::new(to_usize(u64::from(
-                self.config.max_decompressed_message_bytes,
-            ))),
+            transactions: CleanedTransactions::bounded(self.options.held_bytes_max),
+            rewriter: Rewriter::new(
+                to_usize(u64::from(self.config.max_decompressed_message_bytes)),
+                self.options.held_bytes_max,
+            ),
             legacy_horizon,
         };
         for group in self.groups(&sources)? {
@@ -267,7 +274,7 @@ impl Pass<'_> {
         let bytes = dirty.iter().map(|segment| self.bytes_of(segment)).sum();
         self.steps.watch.enter(Phase::Mapping, bytes);
         let mut mapping = Mapping {
-            transactions: CleanedTransactions::default(),
+            transactions: CleanedTransactions::bounded(self.options.held_bytes_max),
             decoder: RecordDecoder::new(),
             keys: Vec::new(),
         };
@@ -276,6 +283,9 @@ impl Pass<'_> {
         mapping.decoder.set_max_body_bytes(to_usize(u64::from(
             self.config.max_decompressed_message_bytes,
         )));
+        if let Some(bytes) = self.options.held_bytes_max {
+            mapping.decoder.bound_memory(bytes);
+        }
         mapping.decoder.set_inner_rule(InnerRule::AsCleaner);
         for (i, segment) in dirty.iter().enumerate() {
             self.steps.check()?;
@@ -297,7 +307,7 @@ impl Pass<'_> {
         let position = entry.map_or(0, |entry| u64::from(entry.position));
         let upper = self.upper_of(segment);
         let positions = position..self.bytes_of(segment);
-        let mut source = Source::new(segment, positions, upper, self.options.read_bytes);
+        let mut source = Source::new(segment, positions, upper, self.options);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source
@@ -333,7 +343,7 @@ impl Pass<'_> {
                 self.options.segment_bytes_max,
             )?)),
         };
-        let producers = self.last_of_producers();
+        let producers = self.log.last_of_producers();
         for (i, segment) in group.iter().enumerate() {
             let upper = match group.get(i + 1) {
                 Some(next) => next.base_offset(),
@@ -354,24 +364,11 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn last_of_producers(&self) -> HashMap<ProducerId, LastOfProducer> {
-        let known = self.log.last_of_producers().into_iter();
-        known
-            .map(|(id, last)| {
-                let last = match last.data {
-                    Some(offset) => LastOfProducer::Data(offset),
-                    None => LastOfProducer::MarkersOf(last.epoch),
-                };
-                (id, last)
-            })
-            .collect()
-    }
-
     fn copy_segment(
         &mut self,
         segment: &Arc<Segment>,
         copy: &mut Copying,
-        producers: &HashMap<ProducerId, LastOfProducer>,
+        producers: &LastOfProducers,
         output: &mut Output<'_>,
     ) -> Result<()> {
         self.steps.check()?;
@@ -385,7 +382,7 @@ impl Pass<'_> {
         let new_horizon = filter::new_horizon(now, self.config.delete_retention_ms);
         let upper = self.upper_of(segment);
         let positions = 0..self.bytes_of(segment);
-        let mut source = Source::new(segment, positions, upper, self.options.read_bytes);
+        let mut source = Source::new(segment, positions, upper, self.options);
         while let Some(scanned) = source.next()? {
             let header = scanned.header;
             let batch = source
@@ -406,7 +403,12 @@ impl Pass<'_> {
             };
             let discards_records = filter::discards_records(&header, marker.can_discard, now);
             let known = if header.has_producer_id() {
-                producers.get(&header.producer_id).copied()
+                producers
+                    .get(header.producer_id)
+                    .map(|last| match last.data {
+                        Some(offset) => LastOfProducer::Data(offset),
+                        None => LastOfProducer::MarkersOf(last.epoch),
+                    })
             } else {
                 None
             };
@@ -454,7 +456,7 @@ struct Copying {
 struct Mapping {
     transactions: CleanedTransactions,
     decoder: RecordDecoder,
-    /// Of the batch that is mapped: each record's offset, and the hash of its key if that counts.
+    /// Of some records of the batch that is mapped: each one's offset, and the hash of its key if that counts.
     keys: Vec<(Offset, Option<KeyHash>)>,
 }
 
@@ -487,23 +489,29 @@ fn map_batch(
         stats.mapped_records += u64::try_from(header.record_count).unwrap_or(0);
         return Ok(Room::Left);
     }
-    keys.clear();
     decoder.begin(batch)?;
-    while let Some(record) = decoder.next(batch)? {
-        let key = record.key.filter(|_| record.offset >= start);
-        keys.push((record.offset, key.map(|key| map.hash(key))));
-    }
-    map.warm(keys.iter().filter_map(|(_, hash)| *hash));
-    for &(offset, hash) in keys.iter() {
-        if let Some(hash) = hash {
-            if map.is_full() {
-                return Ok(Room::Full);
-            }
-            map.put(hash, offset)?;
+    loop {
+        keys.clear();
+        while keys.len() < RECORDS_TOGETHER
+            && let Some(record) = decoder.next(batch)?
+        {
+            let key = record.key.filter(|_| record.offset >= start);
+            keys.push((record.offset, key.map(|key| map.hash(key))));
         }
-        stats.mapped_records += 1;
+        if keys.is_empty() {
+            return Ok(Room::Left);
+        }
+        map.warm(keys.iter().filter_map(|(_, hash)| *hash));
+        for &(offset, hash) in keys.iter() {
+            if let Some(hash) = hash {
+                if map.is_full() {
+                    return Ok(Room::Full);
+                }
+                map.put(hash, offset)?;
+            }
+            stats.mapped_records += 1;
+        }
     }
-    Ok(Room::Left)
 }
 
 /// The segments that may hold offsets of `[from, to)`; none if that is empty.

@@ -6,6 +6,7 @@
 
 use super::filter::{self, BatchRule, Fate, Kept, Outcome, RecordFacts, Retention};
 use super::offset_map::{KeyHash, OffsetMap};
+use super::pass::RECORDS_TOGETHER;
 use super::stats::{BatchFate, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::{Batch, BatchHeader};
@@ -18,7 +19,42 @@ use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 pub(super) struct Rewriter {
     decoder: RecordDecoder,
     builder: BatchBuilder,
+    /// Some records of the batch: all of them, if they are not many.
     judged: Vec<Judged>,
+    verdicts: Verdicts,
+    held_bytes_max: Option<usize>,
+}
+
+/// Which records of a batch are kept, a bit for each: of a small compressed batch there may be a billion.
+#[derive(Default)]
+struct Verdicts {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Verdicts {
+    fn clear(&mut self) {
+        self.words.clear();
+        self.len = 0;
+    }
+
+    fn push(&mut self, is_kept: bool) {
+        let bit = self.len % 64;
+        if bit == 0 {
+            self.words.push(0);
+        }
+        if let Some(word) = self.words.last_mut() {
+            *word |= u64::from(is_kept) << bit;
+        }
+        self.len += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = bool> {
+        (0..self.len).map(|i| {
+            let word = self.words.get(i / 64).copied().unwrap_or_default();
+            word >> (i % 64) & 1 == 1
+        })
+    }
 }
 
 /// A record of the batch that is filtered.
@@ -28,7 +64,6 @@ struct Judged {
     facts: RecordFacts,
     /// Of its key, if there is one.
     hash: Option<KeyHash>,
-    is_kept: bool,
 }
 
 /// What a batch's fate depends on besides its records.
@@ -41,14 +76,19 @@ pub(super) struct Decided {
 }
 
 impl Rewriter {
-    pub(super) fn new(max_body_bytes: usize) -> Self {
+    pub(super) fn new(max_body_bytes: usize, held_bytes_max: Option<usize>) -> Self {
         let mut decoder = RecordDecoder::new();
         decoder.set_max_body_bytes(max_body_bytes);
+        if let Some(bytes) = held_bytes_max {
+            decoder.bound_memory(bytes);
+        }
         decoder.set_inner_rule(InnerRule::AsCleaner);
         Self {
             decoder,
             builder: BatchBuilder::new(),
             judged: Vec::new(),
+            verdicts: Verdicts::default(),
+            held_bytes_max,
         }
     }
 
@@ -102,36 +142,42 @@ impl Rewriter {
         map: &OffsetMap,
         stats: &mut Stats,
     ) -> Result<Kept> {
-        self.judged.clear();
+        self.verdicts.clear();
         self.decoder.begin(batch)?;
-        while let Some(parts) = self.decoder.advance(batch)? {
-            let record = self.decoder.view(batch, &parts);
-            self.judged.push(Judged {
-                facts: RecordFacts {
-                    offset: record.offset,
-                    has_key: record.key.is_some(),
-                    has_value: record.value.is_some(),
-                },
-                hash: record.key.map(|key| map.hash(key)),
-                parts,
-                is_kept: false,
-            });
-        }
-        map.warm(self.judged.iter().filter_map(|judged| judged.hash));
         let mut kept = Kept::default();
-        for judged in &mut self.judged {
-            let latest = || judged.hash.and_then(|hash| map.get(hash));
-            let fate = filter::fate_of(&decided.rule, &judged.facts, latest);
-            stats.count(fate, 1);
-            kept.of += 1;
-            if fate.keeps() {
-                kept.records += 1;
-                kept.has_tombstone |= !judged.facts.has_value;
-                judged.is_kept = true;
+        loop {
+            self.judged.clear();
+            while self.judged.len() < RECORDS_TOGETHER
+                && let Some(parts) = self.decoder.advance(batch)?
+            {
+                let record = self.decoder.view(batch, &parts);
+                self.judged.push(Judged {
+                    facts: RecordFacts {
+                        offset: record.offset,
+                        has_key: record.key.is_some(),
+                        has_value: record.value.is_some(),
+                    },
+                    hash: record.key.map(|key| map.hash(key)),
+                    parts,
+                });
+            }
+            map.warm(self.judged.iter().filter_map(|judged| judged.hash));
+            for judged in &self.judged {
+                let latest = || judged.hash.and_then(|hash| map.get(hash));
+                let fate = filter::fate_of(&decided.rule, &judged.facts, latest);
+                stats.count(fate, 1);
+                kept.of += 1;
+                if fate.keeps() {
+                    kept.records += 1;
+                    kept.has_tombstone |= !judged.facts.has_value;
+                }
+                self.verdicts.push(fate.keeps());
+            }
+            if self.judged.len() < RECORDS_TOGETHER {
+                stats.read_records += kept.of;
+                return Ok(kept);
             }
         }
-        stats.read_records += kept.of;
-        Ok(kept)
     }
 
     /// A batch that says what the old one said, without a record.
@@ -158,18 +204,27 @@ impl Rewriter {
             decoder,
             builder,
             judged,
+            verdicts,
+            held_bytes_max,
         } = self;
-        if decoder.is_inflating() {
+        if decoder.is_inflating() || judged.len() < verdicts.len {
             // What was decompressed is gone: it may be more than fits memory.
-            let mut judged = judged.iter();
+            let mut is_kept = verdicts.iter();
             decoder.begin(batch)?;
             while let Some(record) = decoder.next(batch)? {
-                if judged.next().is_some_and(|judged| judged.is_kept) {
+                if is_kept.next() == Some(true) {
                     push(builder, &mut base, &record)?;
+                }
+                if let Some(max) = *held_bytes_max
+                    && builder.uncompressed_bytes() > max
+                {
+                    let what =
+                        format!("what is kept of a batch has more bytes than the limit of {max}");
+                    return Err(Error::new(ErrorKind::TooLarge, what));
                 }
             }
         } else {
-            for judged in judged.iter().filter(|judged| judged.is_kept) {
+            for (judged, _) in judged.iter().zip(verdicts.iter()).filter(|(_, keep)| *keep) {
                 let record = judged.parts.of(batch.bytes(), decoder.facts());
                 push(builder, &mut base, &record)?;
             }

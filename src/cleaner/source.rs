@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use super::pass::PassOptions;
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
 use crate::segment::{BatchScan, Scanned, Segment};
 use crate::types::Offset;
@@ -18,6 +19,7 @@ pub(super) struct Source {
     expected: Offset,
     /// Nor one from here on.
     upper: Offset,
+    held_bytes_max: Option<usize>,
 }
 
 /// Says in an error where the batch is that it is about.
@@ -42,12 +44,13 @@ impl Source {
         segment: &Arc<Segment>,
         positions: Range<u64>,
         upper: Offset,
-        read_bytes: usize,
+        options: &PassOptions,
     ) -> Self {
         Self {
             expected: segment.base_offset(),
             upper,
-            scan: BatchScan::reading(Arc::clone(segment.file()), positions, read_bytes),
+            scan: BatchScan::reading(Arc::clone(segment.file()), positions, options.read_bytes),
+            held_bytes_max: options.held_bytes_max,
             name: SourceName(segment.path(SegmentFileKind::Log)),
         }
     }
@@ -73,6 +76,15 @@ impl Source {
             return Err(place(Error::corrupt(what).at_position(at)));
         }
         let header = &scanned.header;
+        if let Some(max) = self.held_bytes_max
+            && header.size_bytes as usize > max
+        {
+            let what = format!(
+                "a batch of {} bytes, above the limit of {max}",
+                header.size_bytes
+            );
+            return Err(place(Error::new(ErrorKind::TooLarge, what).at_position(at)));
+        }
         if !header.follows(self.expected) || header.last_offset >= self.upper {
             let what = format!(
                 "a batch has the offsets {}..{}, expected were some from {} on and below {}",

@@ -43,6 +43,16 @@ pub struct Marker {
 }
 
 impl CleanedTransactions {
+    /// None yet. Markers that are decompressed to more than a few times `held_bytes_max` are TOO_LARGE.
+    #[must_use]
+    pub fn bounded(held_bytes_max: Option<usize>) -> Self {
+        let mut transactions = Self::default();
+        if let Some(bytes) = held_bytes_max {
+            transactions.decoder.bound_memory(bytes);
+        }
+        transactions
+    }
+
     /// Takes in entries of transaction indexes; the same ones may come again.
     pub fn add(&mut self, entries: &[AbortedTxn]) {
         for entry in entries {

@@ -128,6 +128,7 @@ fn run(
 ) -> Result<Vec<CleanedLog>> {
     let is_dry = options.flags & KLOG_DRY_RUN != 0;
     let wanted = CleanOptions {
+        held_bytes_max: None,
         map_bytes: Some(options.map_bytes).filter(|&bytes| bytes > 0),
         min_dirty_ratio: Some(options.min_dirty_ratio).filter(|&ratio| ratio > 0.0),
         first_dirty: (options.flags & KLOG_CLEAN_HAS_FIRST_DIRTY != 0)

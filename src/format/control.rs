@@ -94,6 +94,14 @@ pub fn is_marker(header: &BatchHeader) -> bool {
         && header.size_bytes <= MARKER_BYTES_MAX
 }
 
+/// A decoder for markers: what a small batch is decompressed to is not held if it is far more.
+#[must_use]
+pub fn marker_decoder() -> RecordDecoder {
+    let mut decoder = RecordDecoder::new();
+    decoder.bound_memory(MARKER_BYTES_MAX as usize);
+    decoder
+}
+
 /// Reads what a control batch of a producer means: only its first record counts. A type other than ABORT and COMMIT is
 /// INVALID_RECORD here (records.md 3.6).
 pub fn read_control_batch(batch: &Batch<'_>, decoder: &mut RecordDecoder) -> Result<ControlBatch> {

@@ -15,6 +15,12 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
+/// [`crc32c`] of bytes that go on behind others, whose sum is `before`; that of no bytes is 0.
+#[must_use]
+pub fn crc32c_append(before: u32, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(before, bytes)
+}
+
 /// CRC-32 (IEEE): messages of magic 0 and 1, gzip members.
 #[must_use]
 #[inline]

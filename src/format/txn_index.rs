@@ -42,26 +42,48 @@ impl AbortedTxn {
     }
 }
 
-/// Reads all entries; a shorter tail is ignored. A version other than 0 is CORRUPT_INDEX.
+/// Reads all entries; a shorter tail is ignored. A version other than 0 is CORRUPT_INDEX, and a marker that does not lie behind
+/// the one before: a file of zeros is no list of transactions.
 pub fn parse(content: &[u8]) -> Result<Vec<AbortedTxn>> {
-    content
-        .chunks_exact(ENTRY_BYTES)
-        .enumerate()
-        .map(|(i, entry)| match i16_at(entry, 0) {
-            Some(0) => AbortedTxn::decode(entry).ok_or_else(|| unexpected(i, -1)),
-            version => Err(unexpected(i, version.unwrap_or(-1))),
-        })
-        .collect()
+    let mut entries = Vec::new();
+    parse_more(&mut entries, content)?;
+    Ok(entries)
+}
+
+/// As [`parse`], of what comes behind `entries`.
+pub fn parse_more(entries: &mut Vec<AbortedTxn>, content: &[u8]) -> Result<()> {
+    for bytes in content.chunks_exact(ENTRY_BYTES) {
+        let index = entries.len();
+        let entry = match i16_at(bytes, 0) {
+            Some(0) => AbortedTxn::decode(bytes).ok_or_else(|| unexpected(index, -1))?,
+            version => return Err(unexpected(index, version.unwrap_or(-1))),
+        };
+        if let Some(before) = entries.last().map(|before| before.last_offset)
+            && before >= entry.last_offset
+        {
+            return Err(corrupt(
+                index,
+                format_args!(
+                    "has a marker at {}, the one before has one at {before}",
+                    entry.last_offset
+                ),
+            ));
+        }
+        entries.push(entry);
+    }
+    Ok(())
 }
 
 fn unexpected(index: usize, version: i16) -> Error {
-    Error::new(
-        ErrorKind::CorruptIndex,
-        format!(
-            "entry {index} of the transaction index has the version {version}, only 0 is known"
-        ),
+    corrupt(
+        index,
+        format_args!("has the version {version}, only 0 is known"),
     )
-    .at_record(index)
+}
+
+fn corrupt(index: usize, what: std::fmt::Arguments<'_>) -> Error {
+    let what = format!("entry {index} of the transaction index {what}");
+    Error::new(ErrorKind::CorruptIndex, what).at_record(index)
 }
 
 /// What [`collect`] found in one segment.

@@ -18,10 +18,10 @@ const WHOLE_BYTES: usize = 64;
 /// Batches above this size, and records that are decompressed to more, are not listed.
 pub(super) const HELD_BYTES_MAX: u32 = 16 << 20;
 /// Text is given on when there is so much of it.
-const TEXT_BYTES: usize = 64 * 1024;
+pub(super) const TEXT_BYTES: usize = 64 * 1024;
 
 /// Takes text over and leaves none.
-pub(super) type Print<'p> = dyn FnMut(&mut String) -> Result<()> + 'p;
+pub type Print<'p> = dyn FnMut(&mut String) -> Result<()> + 'p;
 
 /// The line of a batch and those of its records. The inner answer is what kept it from listing them all: a good checksum says
 /// nothing of what is inside.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::batch_text::{HELD_BYTES_MAX, write_batch};
-use super::{Look, aborted_lines, ensure_is_dir, producer_lines, stable_line};
+use super::{Look, ensure_is_dir, print_aborted, print_producers, stable_line};
 use crate::config::Resolved;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checkpoint::{
@@ -203,11 +203,10 @@ fn write_log(
     for entry in log.epochs() {
         let _ = writeln!(text, "epoch {} {}", entry.epoch, entry.start_offset);
     }
-    // There may be hundreds of thousands of them: no copy is made of their text.
-    for mut lines in [producer_lines(log), aborted_lines(log)?] {
-        print(text, out)?;
-        print(&mut lines, out)?;
-    }
+    // There may be hundreds of thousands of them.
+    print(text, out)?;
+    print_producers(log, &mut |lines| print(lines, out))?;
+    print_aborted(log, &mut |lines| print(lines, out))?;
     text.push_str(&stable_line(log));
     Ok(())
 }

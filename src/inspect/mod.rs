@@ -14,10 +14,13 @@ pub mod stat;
 mod state_lines;
 pub mod verify;
 
+pub use batch_text::Print;
 pub use disk_use::{FileUse, Taken, disk_use};
 pub use dump::{DumpOptions, dump, log_text};
 pub use list::{LogLine, list_logs};
-pub use state_lines::{aborted_lines, open_lines, producer_lines, stable_line, time_line};
+pub use state_lines::{
+    print_aborted, print_open, print_producers, producer_lines, stable_line, time_line,
+};
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -332,24 +332,22 @@ fn keep(fs: &dyn FileSystem, dir: &Path, quarantine: &Path, plan: &Plan) -> Resu
         let target = fs.open(&to, OpenMode::Truncate)?;
         let (mut piece, zeros) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
         let mut at = range.start;
-        while at < range.end {
+        // A hole stays one: files of indexes may be all hole.
+        while let Some(written) = source.written_from(at)?.filter(|at| *at < range.end) {
+            at = written;
             let n = to_usize(range.end - at).min(PIECE_BYTES);
             let bytes = piece.get_mut(..n).unwrap_or_default();
             let read = source.read_at(bytes, at)?;
             if read < n {
-                return Err(Error::new(
-                    ErrorKind::KafkaStorage,
-                    format!(
-                        "{} became shorter: somebody writes to it",
-                        change.path.display()
-                    ),
-                ));
+                return Err(shorter(&change.path));
             }
-            // A hole stays one: files of indexes may be all hole.
             if zeros.get(..n) != Some(&*bytes) {
                 target.write_at(bytes, at - range.start)?;
             }
             at += n as u64;
+        }
+        if source.len()? < range.end {
+            return Err(shorter(&change.path));
         }
         target.set_len(range.end - range.start)?;
         target.sync()?;
@@ -357,4 +355,11 @@ fn keep(fs: &dyn FileSystem, dir: &Path, quarantine: &Path, plan: &Plan) -> Resu
         any = true;
     }
     Ok(any)
+}
+
+fn shorter(path: &Path) -> Error {
+    Error::new(
+        ErrorKind::KafkaStorage,
+        format!("{} became shorter: somebody writes to it", path.display()),
+    )
 }

@@ -2,46 +2,74 @@
 
 use std::fmt::Write;
 
+use super::batch_text::{Print, TEXT_BYTES};
 use crate::error::Result;
 use crate::log::{Log, TimeTarget};
-use crate::types::TimestampMs;
+use crate::state::producer::Producer;
+use crate::types::{ProducerId, TimestampMs};
+
+/// So many producers are looked at together.
+const PRODUCERS_OF_LOOK: usize = 1000;
 
 /// The `producer` and `pbatch` lines of a log, by rising producer id.
 #[must_use]
 pub fn producer_lines(log: &Log) -> String {
-    let mut text = String::new();
-    for (id, producer) in log.producers() {
-        let last = producer.snapshot_entry(id);
-        let txn_first = last
-            .txn_first_offset
-            .map_or_else(|| "-".to_owned(), |offset| offset.to_string());
-        let _ = writeln!(
-            text,
-            "producer {id} epoch={} last_seq={} last_offset={} offset_delta={} ts={} coordinator_epoch={} txn_first={txn_first}",
-            last.epoch,
-            last.last_sequence,
-            last.last_offset,
-            last.offset_delta,
-            last.timestamp,
-            last.coordinator_epoch,
-        );
-        for batch in &producer.batches {
-            let _ = writeln!(
-                text,
-                "pbatch {id} seq={}..{} offset={}..{} ts={}",
-                batch.first_sequence(),
-                batch.last_sequence,
-                batch.first_offset(),
-                batch.last_offset,
-                batch.timestamp
-            );
-        }
-    }
-    text
+    let mut all = String::new();
+    let printed = print_producers(log, &mut |text| {
+        all.push_str(text);
+        text.clear();
+        Ok(())
+    });
+    debug_assert!(printed.is_ok(), "memory takes any text");
+    all
 }
 
-/// The `aborted` lines of a log: the entries of its transaction indexes, segment by segment.
-pub fn aborted_lines(log: &Log) -> Result<String> {
+/// The lines of [`producer_lines`], which may be a million, some at a time.
+pub fn print_producers(log: &Log, print: &mut Print<'_>) -> Result<()> {
+    let (mut text, mut after) = (String::new(), None);
+    loop {
+        let some = log.producers_after(after, PRODUCERS_OF_LOOK);
+        let Some((last, _)) = some.last() else {
+            return Ok(());
+        };
+        after = Some(*last);
+        for (id, producer) in &some {
+            write_producer(&mut text, *id, producer);
+        }
+        print(&mut text)?;
+    }
+}
+
+fn write_producer(text: &mut String, id: ProducerId, producer: &Producer) {
+    let last = producer.snapshot_entry(id);
+    let txn_first = last
+        .txn_first_offset
+        .map_or_else(|| "-".to_owned(), |offset| offset.to_string());
+    let _ = writeln!(
+        text,
+        "producer {id} epoch={} last_seq={} last_offset={} offset_delta={} ts={} coordinator_epoch={} txn_first={txn_first}",
+        last.epoch,
+        last.last_sequence,
+        last.last_offset,
+        last.offset_delta,
+        last.timestamp,
+        last.coordinator_epoch,
+    );
+    for batch in &producer.batches {
+        let _ = writeln!(
+            text,
+            "pbatch {id} seq={}..{} offset={}..{} ts={}",
+            batch.first_sequence(),
+            batch.last_sequence,
+            batch.first_offset(),
+            batch.last_offset,
+            batch.timestamp
+        );
+    }
+}
+
+/// The `aborted` lines of a log, some at a time: the entries of its transaction indexes, segment by segment.
+pub fn print_aborted(log: &Log, print: &mut Print<'_>) -> Result<()> {
     let mut text = String::new();
     for segment in log.segment_list() {
         for txn in segment.aborted_txns()?.iter() {
@@ -54,34 +82,43 @@ pub fn aborted_lines(log: &Log) -> Result<String> {
                 txn.last_offset,
                 txn.last_stable_offset
             );
+            if text.len() >= TEXT_BYTES {
+                print(&mut text)?;
+            }
         }
     }
-    Ok(text)
+    print(&mut text)
 }
 
-/// The `open` lines of a log: its open transactions by rising first offset, those whose producer wrote last at least
-/// `older_ms` before `now`.
-#[must_use]
-pub fn open_lines(log: &Log, now: TimestampMs, older_ms: i64) -> String {
-    let mut open: Vec<_> = log
-        .producers()
-        .into_iter()
-        .filter_map(|(id, producer)| {
-            let last = producer.snapshot_entry(id);
-            let age_ms = now.0.saturating_sub(last.timestamp.0);
-            let first = last.txn_first_offset.filter(|_| age_ms >= older_ms)?;
-            Some((first, id, last.timestamp, age_ms))
-        })
-        .collect();
+/// The `open` lines of a log, some at a time: its open transactions by rising first offset, those whose producer wrote last at
+/// least `older_ms` before `now`.
+pub fn print_open(log: &Log, now: TimestampMs, older_ms: i64, print: &mut Print<'_>) -> Result<()> {
+    let (mut open, mut after) = (Vec::new(), None);
+    loop {
+        let some = log.producers_after(after, PRODUCERS_OF_LOOK);
+        let Some((last, _)) = some.last() else {
+            break;
+        };
+        after = Some(*last);
+        open.extend(some.iter().filter_map(|(id, producer)| {
+            let age_ms = now.0.saturating_sub(producer.last_timestamp.0);
+            let first = producer.txn_first_offset.filter(|_| age_ms >= older_ms)?;
+            Some((first, *id, producer.last_timestamp))
+        }));
+    }
     open.sort_unstable();
     let mut text = String::new();
-    for (first, id, timestamp, age_ms) in open {
+    for (first, id, timestamp) in open {
+        let age_ms = now.0.saturating_sub(timestamp.0);
         let _ = writeln!(
             text,
             "open producer={id} first={first} ts={timestamp} age_ms={age_ms}"
         );
+        if text.len() >= TEXT_BYTES {
+            print(&mut text)?;
+        }
     }
-    text
+    print(&mut text)
 }
 
 /// The `lso` line of a log.

@@ -122,6 +122,12 @@ pub trait File: Send + Sync + Debug {
     fn write_at(&self, buf: &[u8], position: u64) -> Result<()>;
     /// The length in bytes.
     fn len(&self) -> Result<u64>;
+    /// Where the first bytes at or behind `position` are that were ever written: all in front of them are zero. `None` if only
+    /// a hole comes, or nothing. Where that cannot be told all bytes count as written.
+    fn written_from(&self, position: u64) -> Result<Option<u64>> {
+        let len = self.len()?;
+        Ok(Some(position).filter(|at| *at < len))
+    }
     /// Which file it is, whatever has its name by now.
     fn identity(&self) -> Result<FileIdentity>;
     /// The length in bytes now, also where this is a look that stands still otherwise: what another process appended counts
@@ -222,6 +228,28 @@ pub fn read_parsed<T>(
     bytes_max: u64,
     parse: impl FnOnce(&[u8]) -> Result<T>,
 ) -> Result<Option<Result<T>>> {
+    let (file, len) = match open_bounded(fs, path, bytes_max)? {
+        None => return Ok(None),
+        Some(Err(e)) => return Ok(Some(Err(e))),
+        Some(Ok(opened)) => opened,
+    };
+    let mut content = vec![0; crate::types::to_usize(len)];
+    let read = file.read_at(&mut content, 0)?;
+    content.truncate(read);
+    Ok(Some(parse(&content)))
+}
+
+/// Opens a file for reading, and how long it is; `None` if it does not exist. The inner error is that it has more than
+/// `bytes_max`.
+#[allow(
+    clippy::type_complexity,
+    reason = "as read_parsed, of which it is the beginning"
+)]
+pub fn open_bounded(
+    fs: &dyn FileSystem,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Option<Result<(Arc<dyn File>, u64)>>> {
     let file = match fs.open(path, OpenMode::Read) {
         Ok(file) => file,
         Err(e) if e.is_not_found() => return Ok(None),
@@ -235,10 +263,7 @@ pub fn read_parsed<T>(
         )
         .in_file(path))));
     }
-    let mut content = vec![0; crate::types::to_usize(len)];
-    let read = file.read_at(&mut content, 0)?;
-    content.truncate(read);
-    Ok(Some(parse(&content)))
+    Ok(Some(Ok((file, len))))
 }
 
 /// Removes a file; that it is not there is fine. Whether it was.

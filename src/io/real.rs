@@ -87,6 +87,24 @@ impl File for RealFile {
         Ok(metadata.len())
     }
 
+    fn written_from(&self, position: u64) -> Result<Option<u64>> {
+        let Ok(from) = libc::off_t::try_from(position) else {
+            return Ok(None);
+        };
+        // SAFETY: the descriptor is open as long as `file`. Nothing here reads or writes at the position of the descriptor.
+        let at = unsafe { libc::lseek(self.file.as_raw_fd(), from, libc::SEEK_DATA) };
+        if let Ok(at) = u64::try_from(at) {
+            return Ok(Some(at));
+        }
+        let error = std::io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENXIO) => Ok(None),
+            // This file system does not tell.
+            Some(libc::EINVAL) => Ok(Some(position)),
+            _ => Err(Error::from_io("seek in", &self.path, &error).at_position(position)),
+        }
+    }
+
     fn identity(&self) -> Result<FileIdentity> {
         let metadata = self.file.metadata();
         let metadata = metadata.map_err(|e| Error::from_io("stat", &self.path, &e))?;

@@ -69,7 +69,7 @@ impl Aborted {
             return false;
         }
         if header.attributes.is_control() {
-            let decoder = self.decoder.get_or_insert_default();
+            let decoder = self.decoder.get_or_insert_with(control::marker_decoder);
             if let Ok(ControlBatch::EndTxn(marker, _)) = control::read_control_batch(batch, decoder)
                 && !marker.commit
             {

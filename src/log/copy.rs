@@ -73,11 +73,9 @@ impl Log {
     }
 
     fn open_transaction(&self) -> Option<(i64, Offset)> {
-        let open =
-            |(id, producer): (crate::types::ProducerId, crate::state::producers::Producer)| {
-                producer.txn_first_offset.map(|first| (id.0, first))
-            };
-        self.producers().into_iter().find_map(open)
+        let writer = self.lock_writer();
+        let mut producers = writer.producers.producers().iter();
+        producers.find_map(|(id, producer)| producer.txn_first_offset.map(|first| (id.0, first)))
     }
 }
 

@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::MutexGuard;
 
+use super::producer_log::write_snapshot;
 use super::retired::Retired;
 use super::{DELETED, Log, Writer};
 use crate::error::{Error, Result};
+use crate::format::epoch_checkpoint;
 use crate::format::names::{SegmentFile, SegmentFileKind};
-use crate::format::{epoch_checkpoint, snapshot};
-use crate::io::{FileSystem, OpenMode, replace_file};
+use crate::io::{FileSystem, replace_file};
 use crate::types::Offset;
 
 /// A log in which nothing changes until this is dropped.
@@ -65,12 +66,7 @@ impl Frozen<'_> {
             return Ok(());
         }
         let name = SegmentFile::live(end, SegmentFileKind::Snapshot).name();
-        let file = fs.open(&dir.join(name), OpenMode::Truncate)?;
-        file.write_at(
-            &snapshot::write(&writer.producers.producers().snapshot()),
-            0,
-        )?;
-        file.sync()?;
+        write_snapshot(fs, &dir.join(name), writer.producers.producers())?.sync()?;
         fs.sync_dir(dir)
     }
 

@@ -6,7 +6,7 @@ use super::{Log, LogCounts};
 use crate::error::Result;
 use crate::format::uuid::Uuid;
 use crate::segment::Segment;
-use crate::state::producers::Producer;
+use crate::state::producer::Producer;
 use crate::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 /// Offsets, epochs and sizes of a log at one moment.
@@ -83,12 +83,21 @@ impl Log {
     /// Every producer, by rising id.
     #[must_use]
     pub fn producers(&self) -> Vec<(ProducerId, Producer)> {
+        self.producers_after(None, usize::MAX)
+    }
+
+    /// Up to `max` producers by rising id, from the one after `after` on: a look at many thousands, page by page.
+    #[must_use]
+    pub fn producers_after(
+        &self,
+        after: Option<ProducerId>,
+        max: usize,
+    ) -> Vec<(ProducerId, Producer)> {
         let writer = self.lock_writer();
-        writer
-            .producers
-            .producers()
-            .iter()
-            .map(|(id, producer)| (id, producer.clone()))
+        let producers = writer.producers.producers().iter_after(after);
+        producers
+            .take(max)
+            .map(|(id, producer)| (id, producer.into_owned()))
             .collect()
     }
 

@@ -82,7 +82,7 @@ pub use monitor::FlushStats;
 pub(crate) use monitor::Monitor;
 pub use producer_log::Shutdown;
 pub use read::{FirstBatch, Isolation, ReadCut, ReadOptions, ReadResult};
-pub use replace::{LastOfProducer, Shape};
+pub use replace::{LastOfProducer, LastOfProducers, Shape};
 pub use report::{Finding, FindingKind, LoadNotes, escape};
 pub use retention::{Deleted, Expired, RetentionInput, SegmentAge, expired_segments};
 pub use roll::{RollInput, RollReason, should_roll};

@@ -15,9 +15,10 @@ use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
 use crate::format::names::{FileState, SegmentFile, SegmentFileKind};
 use crate::format::snapshot;
-use crate::io::{EntryKind, File, FileSystem, OpenMode, read_parsed, remove_file_if_exists};
+use crate::io::{EntryKind, File, FileSystem, OpenMode, open_bounded, remove_file_if_exists};
 use crate::segment::{BatchScan, Segment};
-use crate::state::producers::{Oddity, Producers, StagedProducer};
+use crate::state::producer::{Oddity, StagedProducer};
+use crate::state::producers::Producers;
 use crate::state::transactions::CompletedTxn;
 use crate::types::{Offset, ProducerId, TimestampMs};
 
@@ -140,10 +141,7 @@ impl ProducerLog {
         if self.map_end <= self.last_snapshot {
             return Ok(());
         }
-        let content = snapshot::write(&self.producers.snapshot());
-        // Truncated first: no byte of an older, longer file may remain (hard-cases.md HC18).
-        let file = self.fs.open(&self.path(self.map_end), OpenMode::Truncate)?;
-        file.write_at(&content, 0)?;
+        let file = write_snapshot(&*self.fs, &self.path(self.map_end), &self.producers)?;
         match durability {
             Durability::Synced => file.sync()?,
             Durability::Later => self.unsynced = Some(file),
@@ -292,19 +290,12 @@ impl ProducerLog {
         notes: &mut LoadNotes,
     ) -> Result<()> {
         while let Some(&newest) = self.snapshots.last() {
-            let read = read_parsed(
-                &*self.fs,
-                &self.path(newest),
-                snapshot::BYTES_MAX,
-                snapshot::parse,
-            )?;
-            match read.unwrap_or_else(|| snapshot::parse(&[])) {
-                Ok(entries) => {
+            match self.load_snapshot(newest, range.now)? {
+                Ok(()) => {
                     if shutdown == Shutdown::Unclean {
                         // A roll leaves its sync to the next flush, which may not have come.
                         self.fs.open(&self.path(newest), OpenMode::Read)?.sync()?;
                     }
-                    self.producers.load(&entries, range.now, self.expiration_ms);
                     self.map_end = newest;
                     self.last_snapshot = newest;
                     return Ok(());
@@ -321,6 +312,19 @@ impl ProducerLog {
         self.map_end = range.log_start;
         self.last_snapshot = range.log_start;
         Ok(())
+    }
+
+    /// Takes in a snapshot. The inner error is that it is damaged: then nothing of it was.
+    fn load_snapshot(&mut self, offset: Offset, now: TimestampMs) -> Result<Result<()>> {
+        let (file, len) = match open_bounded(&*self.fs, &self.path(offset), snapshot::BYTES_MAX)? {
+            None => return Ok(snapshot::parse(&[]).map(drop)),
+            Some(Err(e)) => return Ok(Err(e)),
+            Some(Ok(opened)) => opened,
+        };
+        let mut loading = self.producers.load(now, self.expiration_ms);
+        snapshot::read_entries(len, &mut |to, at| file.read_at(to, at), &mut |stored| {
+            loading.take(&stored.entry());
+        })
     }
 
     fn replay(
@@ -372,18 +376,18 @@ impl ProducerLog {
     ) -> Result<()> {
         let mut until = segment.size_bytes();
         if holds_end {
-            match segment.translate(end, until) {
-                Ok(Some(batch)) => until = batch.position,
+            match segment.position_of(end, until) {
+                Ok(Some(position)) => until = position,
                 Ok(None) => {}
                 // The walk below meets the same place, with what lies before it.
                 Err(e) if e.is_corrupt_data() => {}
                 Err(e) => return Err(e),
             }
         }
-        let Some(first) = segment.translate(start, until)? else {
+        let Some(first) = segment.position_of(start, until)? else {
             return Ok(());
         };
-        let mut scan = BatchScan::headers(Arc::clone(segment.file()), first.position..until);
+        let mut scan = BatchScan::headers(Arc::clone(segment.file()), first..until);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.has_producer_id() {
                 let control = if control::is_marker(&scanned.header) {
@@ -425,6 +429,20 @@ impl ProducerLog {
         self.producers.transactions.complete(&completed);
         Some((completed, last_stable_offset))
     }
+}
+
+/// Writes the snapshot of a state under its final name.
+pub(super) fn write_snapshot(
+    fs: &dyn FileSystem,
+    path: &Path,
+    producers: &Producers,
+) -> Result<Arc<dyn File>> {
+    // Truncated first: no byte of an older, longer file may remain (hard-cases.md HC18).
+    let file = fs.open(path, OpenMode::Truncate)?;
+    snapshot::write_pieces(|| producers.stored(), &mut |piece, at| {
+        file.write_at(piece, at)
+    })?;
+    Ok(file)
 }
 
 /// Whether the directory was closed in order.
@@ -482,7 +500,10 @@ impl Replay {
             }
             return None;
         };
-        match control::read_control_batch(batch, self.decoder.get_or_insert_default()) {
+        match control::read_control_batch(
+            batch,
+            self.decoder.get_or_insert_with(control::marker_decoder),
+        ) {
             // Its producer is known from now on, all the same.
             Ok(ControlBatch::Empty) => {
                 self.of(producers, header.producer_id);

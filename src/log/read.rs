@@ -352,8 +352,8 @@ fn nothing_at(
     if start < end.offset {
         for segment in segments.from_floor(start) {
             let complete = readable_bytes(segment, end);
-            if let Some(batch) = segment.translate(start, complete)? {
-                place = (segment.base_offset(), batch.position);
+            if let Some(position) = segment.position_of(start, complete)? {
+                place = (segment.base_offset(), position);
                 break;
             }
         }
@@ -379,8 +379,8 @@ fn fill(place: &Place, buffer: &mut [u8]) -> Result<usize> {
 
 /// How many bytes of a segment lie in front of the batch that holds `upper`, or of the first one behind it.
 pub(super) fn bytes_below(segment: &Arc<Segment>, upper: Offset, complete: u64) -> Result<u64> {
-    let bound = segment.translate(upper, complete)?;
-    Ok(bound.map_or(complete, |batch| batch.position))
+    let bound = segment.position_of(upper, complete)?;
+    Ok(bound.unwrap_or(complete))
 }
 
 /// How many bytes of a segment lie below a published end.

@@ -11,7 +11,6 @@
 //!
 //! Who reads an old segment goes on reading it: its indexes are in memory and its file stays open.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -34,6 +33,26 @@ pub struct LastOfProducer {
     pub epoch: i16,
 }
 
+/// What is known last of all producers of a log.
+#[derive(Clone, Debug)]
+pub struct LastOfProducers {
+    /// By rising id: the end of the last data, and the epoch. There may be a million.
+    by_id: Vec<(ProducerId, Offset, i16)>,
+}
+
+impl LastOfProducers {
+    /// What is known last of one.
+    #[must_use]
+    pub fn get(&self, producer_id: ProducerId) -> Option<LastOfProducer> {
+        let at = self.by_id.binary_search_by_key(&producer_id, |of| of.0);
+        let (_, data, epoch) = *self.by_id.get(at.ok()?)?;
+        Some(LastOfProducer {
+            data: Some(data).filter(|data| data.0 >= 0),
+            epoch,
+        })
+    }
+}
+
 impl Log {
     /// The segments, with what tells later whether the log was cut in the meantime.
     #[must_use]
@@ -42,20 +61,17 @@ impl Log {
         (self.segments(), Shape(self.cuts.load(Ordering::SeqCst)))
     }
 
-    /// What is known last of each producer.
+    /// What is known last of each producer, at this moment.
     #[must_use]
-    pub fn last_of_producers(&self) -> HashMap<ProducerId, LastOfProducer> {
+    pub fn last_of_producers(&self) -> LastOfProducers {
         let writer = self.lock_writer();
-        let producers = writer.producers.producers().iter();
-        producers
-            .map(|(id, producer)| {
-                let last = LastOfProducer {
-                    data: producer.batches.back().map(|batch| batch.last_offset),
-                    epoch: producer.epoch,
-                };
-                (id, last)
-            })
-            .collect()
+        let producers = writer.producers.producers();
+        let mut by_id = Vec::with_capacity(producers.len());
+        by_id.extend(producers.stored().map(|stored| {
+            let entry = stored.entry();
+            (entry.producer_id, entry.last_offset, entry.epoch)
+        }));
+        LastOfProducers { by_id }
     }
 
     /// Makes a segment that is to replace others ([`Self::replace_segments`]); a load removes it before that.

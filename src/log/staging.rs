@@ -10,7 +10,8 @@ use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
 use crate::format::txn_index::AbortedTxn;
 use crate::state::append_rules::{self, Rules, TxnVersion};
-use crate::state::producers::{BatchDescriptor, Producers, StagedProducer};
+use crate::state::producer::{BatchDescriptor, StagedProducer};
+use crate::state::producers::Producers;
 use crate::state::transactions::CompletedTxn;
 use crate::types::Offset;
 

@@ -142,8 +142,8 @@ impl Place {
         };
         if offset < end.offset {
             for segment in log.segments().from_floor(offset) {
-                if let Some(batch) = segment.translate(offset, readable_bytes(segment, end))? {
-                    return Ok(place(segment.base_offset(), batch.position));
+                if let Some(position) = segment.position_of(offset, readable_bytes(segment, end))? {
+                    return Ok(place(segment.base_offset(), position));
                 }
             }
         }

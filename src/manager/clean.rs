@@ -42,6 +42,9 @@ pub struct CleanOptions<'a> {
     pub roll: Roll,
     /// Bytes a second that are read and written; `None` is `log.cleaner.io.max.bytes.per.second`.
     pub io_bytes_per_second: Option<f64>,
+    /// A larger batch is not cleaned, nor one that is decompressed to more where it has to be held: TOO_LARGE. `None` holds what
+    /// there is, as Kafka does.
+    pub held_bytes_max: Option<usize>,
     /// Whether it is for real.
     pub pass: Option<Pass>,
     /// Asked from time to time; its error ends the pass.
@@ -241,6 +244,7 @@ impl Manager {
             load_factor: cleaner.io_buffer_load_factor,
             segment_bytes_max: u64::from(MAX_RELATIVE_OFFSET),
             read_bytes: READ_BYTES_MIN.max(cleaner.io_buffer_bytes_per_thread() as usize),
+            held_bytes_max: options.held_bytes_max,
             purpose: if options.is_dry() {
                 Purpose::DryRun
             } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::index::{IndexView, Indexes, OffsetSurroundings};
-use super::scan::{BatchScan, HEADERS_CHUNK_BYTES, header_at};
+use super::scan::{BatchScan, HEADERS_CHUNK_BYTES, Scanned, header_at};
 use crate::error::Result;
 use crate::format::batch::{BatchHeader, HEADER_BYTES};
 use crate::types::{Offset, to_usize};
@@ -54,16 +54,42 @@ impl Segment {
         {
             return Ok(Some(found));
         }
-        let mut scan = self.headers_below(&around, end);
+        let Some((mut scan, scanned)) = self.find_below(&around, target, end)? else {
+            return Ok(None);
+        };
+        let batch = BatchPosition {
+            base_offset: scan.base_offset_of(&scanned)?,
+            last_offset: scanned.header.last_offset,
+            position: scanned.position,
+            size_bytes: scanned.header.size_bytes,
+        };
+        Ok(Some((batch, 0)))
+    }
+
+    /// Where the batch of [`Self::translate`] begins. It is not looked into: of a compressed one of an old format the first
+    /// offset, which nobody asks for here, would cost reading all of it.
+    pub fn position_of(self: &Arc<Self>, target: Offset, end: u64) -> Result<Option<u64>> {
+        let around = self.with_indexes(|indexes| indexes.around_offset(target))?;
+        if let Some(above) = self.likely_stretch(&around, end)
+            && let Some((batch, _)) = self.read_holding(target, above, end, &mut [])?
+        {
+            return Ok(Some(batch.position));
+        }
+        let found = self.find_below(&around, target, end)?;
+        Ok(found.map(|(_, scanned)| scanned.position))
+    }
+
+    /// The batch of [`Self::translate`], by a walk from the last index entry at or below `target` on.
+    fn find_below(
+        &self,
+        around: &OffsetSurroundings,
+        target: Offset,
+        end: u64,
+    ) -> Result<Option<(BatchScan, Scanned)>> {
+        let mut scan = self.headers_below(around, end);
         while let Some(scanned) = scan.next_batch()? {
             if scanned.header.last_offset >= target {
-                let batch = BatchPosition {
-                    base_offset: scan.base_offset_of(&scanned)?,
-                    last_offset: scanned.header.last_offset,
-                    position: scanned.position,
-                    size_bytes: scanned.header.size_bytes,
-                };
-                return Ok(Some((batch, 0)));
+                return Ok(Some((scan, scanned)));
             }
         }
         Ok(None)

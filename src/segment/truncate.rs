@@ -43,10 +43,9 @@ impl Segment {
     /// Works out what is left when the batch that holds `target`, and all behind it, goes. Nothing changes; what takes much
     /// room or time is done now, so that it fails now.
     pub fn plan_cut(self: &Arc<Self>, target: Offset) -> Result<SegmentCut> {
-        let size_bytes = match self.translate(target, self.size_bytes())? {
-            Some(batch) => batch.position,
-            None => self.size_bytes(),
-        };
+        let size_bytes = self
+            .position_of(target, self.size_bytes())?
+            .unwrap_or(self.size_bytes());
         let capacity = IndexCapacity::of_bytes(self.options.index_bytes_max);
         let indexes = self.with_indexes(|view| {
             GrowingIndexes::below(self.base_offset, capacity, target, &view)

@@ -6,11 +6,13 @@ use super::Segment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::names::SegmentFileKind;
 use crate::format::txn_index::{self, AbortedTxn, ENTRY_BYTES};
-use crate::io::{OpenMode, read_parsed};
-use crate::types::Offset;
+use crate::io::{OpenMode, open_bounded};
+use crate::types::{Offset, to_usize};
 
 /// So much of an index is read however small its segment is: one that is made before its log.
 const FEW_BYTES: u64 = 1 << 20;
+/// How much is read at a time; a multiple of the size of an entry.
+const PIECE_BYTES: usize = 4096 * ENTRY_BYTES;
 
 impl Segment {
     /// The transactions whose abort markers lie in this segment. The file is read when they are first asked for.
@@ -28,13 +30,25 @@ impl Segment {
         let path = self.path(SegmentFileKind::TxnIndex);
         // Each entry stands for a marker in the segment, which is larger.
         let bytes_max = self.size_bytes().max(FEW_BYTES);
-        match read_parsed(&*self.fs, &path, bytes_max, txn_index::parse)? {
-            Some(parsed) => parsed.map_err(|e| {
-                // Whoever loads a segment makes a corrupt index anew.
-                Error::new(ErrorKind::CorruptIndex, e.to_string()).in_file(&path)
-            }),
-            None => Ok(Vec::new()),
+        // Whoever loads a segment makes a corrupt index anew.
+        let corrupt = |e: Error| Error::new(ErrorKind::CorruptIndex, e.to_string()).in_file(&path);
+        let (file, len) = match open_bounded(&*self.fs, &path, bytes_max)? {
+            None => return Ok(Vec::new()),
+            Some(opened) => opened.map_err(corrupt)?,
+        };
+        let mut entries = Vec::new();
+        let mut piece = vec![0; to_usize(len).min(PIECE_BYTES)];
+        let mut at = 0;
+        while at < len {
+            let read = file.read_at(&mut piece, at)?;
+            let whole = piece.get(..read - read % ENTRY_BYTES).unwrap_or_default();
+            if whole.is_empty() {
+                break;
+            }
+            at += whole.len() as u64;
+            txn_index::parse_more(&mut entries, whole).map_err(corrupt)?;
         }
+        Ok(entries)
     }
 
     /// Whether each entry can belong to this segment (records.md 8.4); CORRUPT_INDEX if not.

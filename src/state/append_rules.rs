@@ -3,7 +3,8 @@
 //! Each check reads the state with all earlier batches of the same append taken in, and takes the batch in if it passes.
 //! Nothing is merged before all batches passed.
 
-use super::producers::{Oddity, Producers, StagedProducer};
+use super::producer::{Oddity, StagedProducer};
+use super::producers::Producers;
 use super::transactions::CompletedTxn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::batch::BatchHeader;

@@ -6,8 +6,10 @@
 #![deny(clippy::indexing_slicing)]
 
 pub mod append_rules;
+mod at_rest;
 pub mod epochs;
 #[cfg(test)]
 mod model;
+pub mod producer;
 pub mod producers;
 pub mod transactions;

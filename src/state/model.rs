@@ -2,7 +2,8 @@
 //! let in and works everything out from that list, each time from its beginning. All short histories over a small alphabet.
 
 use super::append_rules::{self, Rules, TxnVersion};
-use super::producers::{Producers, StagedProducer};
+use super::producer::StagedProducer;
+use super::producers::Producers;
 use crate::error::{ErrorKind, Result};
 use crate::format::batch::{Attributes, BatchHeader};
 use crate::format::control::EndTxnMarker;
@@ -362,7 +363,7 @@ impl Machine {
             Step::Data(id, epoch, sequence, n, transactional) => {
                 let header = self.header(id, epoch, sequence, n, transactional);
                 let known = self.producers.get(ProducerId(id));
-                if let Some(repeated) = known.and_then(|known| known.repeated(&header)) {
+                if let Some(repeated) = known.as_deref().and_then(|known| known.repeated(&header)) {
                     return Ok(Answer::Duplicate(
                         repeated.first_offset().0,
                         repeated.last_offset.0,
@@ -426,9 +427,11 @@ impl Machine {
                 Ok(Answer::Done)
             }
             Step::Reload => {
-                let entries = self.producers.snapshot();
-                self.producers = Producers::default();
-                self.producers.load(&entries, TimestampMs(0), i64::MAX);
+                let before = std::mem::take(&mut self.producers);
+                let mut loading = self.producers.load(TimestampMs(0), i64::MAX);
+                before
+                    .stored()
+                    .for_each(|stored| loading.take(&stored.entry()));
                 Ok(Answer::Done)
             }
         }

@@ -1,325 +1,137 @@
-//! What a log remembers of its producers. Implements state.md 4.1-4.4, 4.8-4.11 and 6.1.
-//!
-//! Batches that are already in the log are taken as they stand, stale epochs included; what an append has to fulfil first
-//! stands in [`super::append_rules`].
+//! What a log remembers of all its producers. Implements state.md 4.1, 4.11 and 6.1, 6.5.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 
-use super::transactions::{CompletedTxn, Transactions};
-use crate::format::batch::{BatchHeader, decrement_sequence};
-use crate::format::control::EndTxnMarker;
-use crate::format::snapshot::ProducerEntry;
+use super::at_rest::AtRest;
+use super::producer::{Producer, StagedProducer};
+use super::transactions::Transactions;
+use crate::format::snapshot::{ProducerEntry, StoredEntry};
 use crate::types::{Offset, ProducerId, TimestampMs};
 
-/// How many batches of a producer are remembered.
-pub const REMEMBERED_BATCHES: usize = 5;
-
-/// A batch that a producer wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchDescriptor {
-    /// Sequence of its last record.
-    pub last_sequence: i32,
-    /// Its last offset.
-    pub last_offset: Offset,
-    /// Last minus first offset, and last minus first sequence.
-    pub offset_delta: i32,
-    /// Its max timestamp.
-    pub timestamp: TimestampMs,
-}
-
-impl BatchDescriptor {
-    /// Sequence of its first record.
-    #[must_use]
-    pub fn first_sequence(&self) -> i32 {
-        decrement_sequence(self.last_sequence, self.offset_delta)
-    }
-
-    /// Its first offset.
-    #[must_use]
-    pub fn first_offset(&self) -> Offset {
-        self.last_offset + -i64::from(self.offset_delta)
-    }
-}
-
-/// What is known of one producer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Producer {
-    /// Its current epoch, -1 for none.
-    pub epoch: i16,
-    /// Epoch of the coordinator of its last marker, -1 for none.
-    pub coordinator_epoch: i32,
-    /// Time of its last batch or marker.
-    pub last_timestamp: TimestampMs,
-    /// First offset of its open transaction.
-    pub txn_first_offset: Option<Offset>,
-    /// Its last batches, oldest first.
-    pub batches: VecDeque<BatchDescriptor>,
-}
-
-impl Producer {
-    fn unknown() -> Self {
-        Self {
-            epoch: -1,
-            coordinator_epoch: -1,
-            last_timestamp: TimestampMs::NONE,
-            txn_first_offset: None,
-            batches: VecDeque::new(),
-        }
-    }
-
-    /// The batch among the remembered ones that this one repeats: the same epoch, and the same first and last sequence
-    /// (state.md 4.3).
-    #[must_use]
-    pub fn repeated(&self, header: &BatchHeader) -> Option<&BatchDescriptor> {
-        if header.producer_epoch != self.epoch {
-            return None;
-        }
-        let (first, last) = (header.base_sequence, header.last_sequence());
-        self.batches
-            .iter()
-            .find(|batch| batch.first_sequence() == first && batch.last_sequence == last)
-    }
-
-    fn last_sequence(&self) -> Option<i32> {
-        self.batches.back().map(|batch| batch.last_sequence)
-    }
-
-    fn take_epoch(&mut self, epoch: i16) {
-        if self.epoch != epoch {
-            self.batches.clear();
-            self.epoch = epoch;
-        }
-    }
-
-    fn remember(&mut self, batch: BatchDescriptor) {
-        if self.batches.len() == REMEMBERED_BATCHES {
-            self.batches.pop_front();
-        }
-        self.batches.push_back(batch);
-    }
-
-    /// The entry of a snapshot: of the batches only the last.
-    #[must_use]
-    pub fn snapshot_entry(&self, producer_id: ProducerId) -> ProducerEntry {
-        let last = self.batches.back();
-        ProducerEntry {
-            producer_id,
-            epoch: self.epoch,
-            last_sequence: last.map_or(-1, |b| b.last_sequence),
-            last_offset: last.map_or(Offset::NONE, |b| b.last_offset),
-            offset_delta: last.map_or(0, |b| b.offset_delta),
-            timestamp: self.last_timestamp,
-            coordinator_epoch: self.coordinator_epoch,
-            txn_first_offset: self.txn_first_offset,
-        }
-    }
-
-    fn from_entry(entry: &ProducerEntry) -> Self {
-        let batch = BatchDescriptor {
-            last_sequence: entry.last_sequence,
-            last_offset: entry.last_offset,
-            offset_delta: entry.offset_delta,
-            timestamp: entry.timestamp,
-        };
-        Self {
-            epoch: entry.epoch,
-            coordinator_epoch: entry.coordinator_epoch,
-            last_timestamp: entry.timestamp,
-            txn_first_offset: entry.txn_first_offset,
-            batches: (entry.last_offset.0 >= 0)
-                .then_some(batch)
-                .into_iter()
-                .collect(),
-        }
-    }
-}
-
-/// A change of one producer, gathered over several batches and merged at once: what a step within it sees is the state
-/// staged so far, and batches of an epoch that the producer left in between count as Kafka counts them.
-#[derive(Clone, Debug)]
-pub struct StagedProducer {
-    producer_id: ProducerId,
-    /// Epochs, time and transaction as they will be; only the batches that are new.
-    staged: Producer,
-    begun: Vec<Offset>,
-    /// What the producer's state is while the change is not merged.
-    before: Before,
-}
-
-/// What counts of a producer's state before a change.
-#[derive(Clone, Copy, Debug)]
-struct Before {
-    epoch: i16,
-    last_sequence: Option<i32>,
-}
-
-/// What a batch that lies in the log means against the state before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Oddity {
-    /// A batch outside of a transaction inside the open transaction of its producer. A leader refuses it.
-    NotTransactional,
-}
-
-impl StagedProducer {
-    /// Whose change it is.
-    #[must_use]
-    pub fn producer_id(&self) -> ProducerId {
-        self.producer_id
-    }
-
-    /// Its epoch as it will be; -1 for none.
-    #[must_use]
-    pub fn epoch(&self) -> i16 {
-        self.staged.epoch
-    }
-
-    /// Its epoch before the change; -1 for none.
-    #[must_use]
-    pub fn epoch_before(&self) -> i16 {
-        self.before.epoch
-    }
-
-    /// Its last sequence in its epoch as it will be; -1 if it wrote no batch in it.
-    #[must_use]
-    pub fn last_sequence(&self) -> i32 {
-        let before = self
-            .before
-            .last_sequence
-            .filter(|_| self.staged.epoch == self.before.epoch);
-        self.staged.last_sequence().or(before).unwrap_or(-1)
-    }
-
-    /// The coordinator epoch of its last marker; -1 for none.
-    #[must_use]
-    pub fn coordinator_epoch(&self) -> i32 {
-        self.staged.coordinator_epoch
-    }
-
-    /// Whether a transaction is open.
-    #[must_use]
-    pub fn is_in_txn(&self) -> bool {
-        self.staged.txn_first_offset.is_some()
-    }
-
-    /// Begins the transactions of this change among others.
-    pub fn begin_in(&self, transactions: &mut Transactions) {
-        for &first_offset in &self.begun {
-            transactions.begin(first_offset, self.producer_id);
-        }
-    }
-
-    /// Takes in a batch of data. The answer names what a leader would not have let in; the state is the same.
-    pub fn replay_data(&mut self, header: &BatchHeader) -> Option<Oddity> {
-        self.staged.take_epoch(header.producer_epoch);
-        self.staged.remember(BatchDescriptor {
-            last_sequence: header.last_sequence(),
-            last_offset: header.last_offset,
-            offset_delta: header.last_offset_delta(),
-            timestamp: header.max_timestamp,
-        });
-        self.staged.last_timestamp = header.max_timestamp;
-        match (
-            self.staged.txn_first_offset,
-            header.attributes.is_transactional(),
-        ) {
-            (Some(_), false) => Some(Oddity::NotTransactional),
-            (None, true) => {
-                self.staged.txn_first_offset = Some(header.base_offset);
-                self.begun.push(header.base_offset);
-                None
-            }
-            _ => None,
-        }
-    }
-
-    /// Takes in a marker: an open transaction ends (state.md 4.9). A marker without one completes nothing.
-    pub fn replay_marker(
-        &mut self,
-        header: &BatchHeader,
-        marker: EndTxnMarker,
-        timestamp: TimestampMs,
-    ) -> Option<CompletedTxn> {
-        let completed = self
-            .staged
-            .txn_first_offset
-            .take()
-            .map(|first_offset| CompletedTxn {
-                producer_id: self.producer_id,
-                first_offset,
-                last_offset: header.base_offset,
-                is_aborted: !marker.commit,
-            });
-        self.staged.take_epoch(header.producer_epoch);
-        self.staged.coordinator_epoch = marker.coordinator_epoch;
-        self.staged.last_timestamp = timestamp;
-        completed
-    }
-}
-
 /// The producers of a log and their transactions, up to an offset.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Producers {
+    /// Those that changed since they were loaded.
     by_id: BTreeMap<ProducerId, Producer>,
+    /// Those of a snapshot, in as few bytes as that has of them. One that is in `by_id` too counts no more.
+    at_rest: AtRest,
     /// The transactions that make offsets unstable.
     pub transactions: Transactions,
 }
 
+/// A producer in the form that it is held in.
+enum Held<'p> {
+    Live(&'p Producer),
+    AtRest(&'p StoredEntry),
+}
+
+impl PartialEq for Producers {
+    fn eq(&self, other: &Self) -> bool {
+        self.transactions == other.transactions && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Producers {}
+
 impl Producers {
+    fn held_after(
+        &self,
+        after: Option<ProducerId>,
+    ) -> impl Iterator<Item = (ProducerId, Held<'_>)> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut live = self.by_id.range((from, Bound::Unbounded)).peekable();
+        let mut at_rest = self.at_rest.after(after).iter().peekable();
+        std::iter::from_fn(move || {
+            let of_live = live.peek().map(|(id, _)| **id);
+            let of_rest = at_rest.peek().map(|stored| stored.producer_id());
+            if of_live.is_none_or(|live| of_rest.is_some_and(|rest| rest < live)) {
+                return at_rest
+                    .next()
+                    .map(|stored| (stored.producer_id(), Held::AtRest(stored)));
+            }
+            if of_live == of_rest {
+                at_rest.next();
+            }
+            live.next()
+                .map(|(id, producer)| (*id, Held::Live(producer)))
+        })
+    }
+
     /// Every producer, by rising id.
-    pub fn iter(&self) -> impl Iterator<Item = (ProducerId, &Producer)> {
-        self.by_id.iter().map(|(id, producer)| (*id, producer))
+    pub fn iter(&self) -> impl Iterator<Item = (ProducerId, Cow<'_, Producer>)> {
+        self.iter_after(None)
+    }
+
+    /// The producers with ids above one, rising.
+    pub fn iter_after(
+        &self,
+        after: Option<ProducerId>,
+    ) -> impl Iterator<Item = (ProducerId, Cow<'_, Producer>)> {
+        self.held_after(after).map(|(id, held)| {
+            let producer = match held {
+                Held::Live(producer) => Cow::Borrowed(producer),
+                Held::AtRest(stored) => Cow::Owned(Producer::from_entry(&stored.entry())),
+            };
+            (id, producer)
+        })
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_id.len()
+        self.by_id.len() + self.at_rest.len()
     }
 
     /// Whether neither a producer nor a transaction is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty() && self.transactions.is_empty()
+        self.len() == 0 && self.transactions.is_empty()
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.by_id.clear();
+        self.at_rest = AtRest::default();
         self.transactions.clear();
     }
 
     /// One producer.
     #[must_use]
-    pub fn get(&self, producer_id: ProducerId) -> Option<&Producer> {
-        self.by_id.get(&producer_id)
+    pub fn get(&self, producer_id: ProducerId) -> Option<Cow<'_, Producer>> {
+        if let Some(producer) = self.by_id.get(&producer_id) {
+            return Some(Cow::Borrowed(producer));
+        }
+        let stored = self.at_rest.get(producer_id)?;
+        Some(Cow::Owned(Producer::from_entry(&stored.entry())))
     }
 
     /// Forgets the producers that have expired by `now` (state.md 4.11). How many.
     pub fn expire(&mut self, now: TimestampMs, expiration_ms: i64) -> usize {
-        let before = self.by_id.len();
-        self.by_id
-            .retain(|_, producer| !is_expired(producer, now, expiration_ms));
-        before - self.by_id.len()
+        let before = self.len();
+        let live = &self.by_id;
+        self.at_rest.retain(|stored| {
+            let entry = stored.entry();
+            // What became live has left for good: it must not come back when that expires.
+            !live.contains_key(&entry.producer_id)
+                && !is_expired(entry.txn_first_offset, entry.timestamp, now, expiration_ms)
+        });
+        self.by_id.retain(|_, known| {
+            !is_expired(
+                known.txn_first_offset,
+                known.last_timestamp,
+                now,
+                expiration_ms,
+            )
+        });
+        before - self.len()
     }
 
     /// Begins a change of one producer.
     #[must_use]
     pub fn stage(&self, producer_id: ProducerId) -> StagedProducer {
-        let known = self.by_id.get(&producer_id);
-        let staged = known.map_or_else(Producer::unknown, |producer| Producer {
-            batches: VecDeque::new(),
-            ..*producer
-        });
-        let before = Before {
-            epoch: staged.epoch,
-            last_sequence: known.and_then(Producer::last_sequence),
-        };
-        StagedProducer {
-            producer_id,
-            staged,
-            begun: Vec::new(),
-            before,
-        }
+        StagedProducer::of(producer_id, self.get(producer_id).as_deref())
     }
 
     /// Makes a staged change.
@@ -330,10 +142,12 @@ impl Producers {
             staged,
             ..
         } = change;
-        let producer = self
-            .by_id
-            .entry(producer_id)
-            .or_insert_with(Producer::unknown);
+        let at_rest = &mut self.at_rest;
+        let producer = self.by_id.entry(producer_id).or_insert_with(|| {
+            at_rest
+                .leave(producer_id)
+                .map_or_else(Producer::unknown, |entry| Producer::from_entry(&entry))
+        });
         producer.take_epoch(staged.epoch);
         for batch in staged.batches {
             producer.remember(batch);
@@ -343,40 +157,74 @@ impl Producers {
         producer.txn_first_offset = staged.txn_first_offset;
     }
 
-    /// Takes in the entries of a snapshot; those that have expired by `now` are left out (state.md 4.11, 6.5).
-    pub fn load(&mut self, entries: &[ProducerEntry], now: TimestampMs, expiration_ms: i64) {
-        for entry in entries {
-            let producer = Producer::from_entry(entry);
-            if is_expired(&producer, now, expiration_ms) {
-                continue;
-            }
-            if let Some(first) = producer.txn_first_offset {
-                self.transactions.begin(first, entry.producer_id);
-            }
-            self.by_id.insert(entry.producer_id, producer);
+    /// Begins to take in a snapshot, before anything else is known; producers that have expired by `now` are left out
+    /// (state.md 4.11, 6.5).
+    pub fn load(&mut self, now: TimestampMs, expiration_ms: i64) -> Loading<'_> {
+        self.clear();
+        Loading {
+            producers: self,
+            now,
+            expiration_ms,
         }
     }
 
     /// The entries of a snapshot of this state.
-    #[must_use]
-    pub fn snapshot(&self) -> Vec<ProducerEntry> {
-        self.iter()
-            .map(|(id, producer)| producer.snapshot_entry(id))
-            .collect()
+    pub fn stored(&self) -> impl Iterator<Item = StoredEntry> {
+        self.held_after(None).map(|(id, held)| match held {
+            Held::Live(producer) => StoredEntry::from(&producer.snapshot_entry(id)),
+            Held::AtRest(stored) => *stored,
+        })
+    }
+}
+
+/// A snapshot that is being taken in, entry by entry; all of it counts when this is dropped.
+#[derive(Debug)]
+pub struct Loading<'p> {
+    producers: &'p mut Producers,
+    now: TimestampMs,
+    expiration_ms: i64,
+}
+
+impl Loading<'_> {
+    /// Takes in an entry. Of several for one producer the last counts.
+    pub fn take(&mut self, entry: &ProducerEntry) {
+        let txn_first = entry.txn_first_offset;
+        if is_expired(txn_first, entry.timestamp, self.now, self.expiration_ms) {
+            return;
+        }
+        let id = entry.producer_id;
+        if let Some(first) = txn_first {
+            self.producers.transactions.begin(first, id);
+        }
+        // As it will be written: what means nothing in the file is not kept.
+        let stored = StoredEntry::from(&Producer::from_entry(entry).snapshot_entry(id));
+        self.producers.at_rest.push(stored);
+    }
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.producers.at_rest.sort();
     }
 }
 
 /// Whether a producer is to be forgotten: no open transaction, and its last timestamp is old (state.md 4.11).
-#[must_use]
-pub fn is_expired(producer: &Producer, now: TimestampMs, expiration_ms: i64) -> bool {
-    producer.txn_first_offset.is_none()
-        && now.0.wrapping_sub(producer.last_timestamp.0) >= expiration_ms
+fn is_expired(
+    txn_first_offset: Option<Offset>,
+    last_timestamp: TimestampMs,
+    now: TimestampMs,
+    expiration_ms: i64,
+) -> bool {
+    txn_first_offset.is_none() && now.0.wrapping_sub(last_timestamp.0) >= expiration_ms
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::producer::Oddity;
+    use super::super::transactions::CompletedTxn;
     use super::*;
-    use crate::format::batch::Attributes;
+    use crate::format::batch::{Attributes, BatchHeader};
+    use crate::format::control::EndTxnMarker;
     use crate::types::LeaderEpoch;
 
     fn data(
@@ -411,6 +259,12 @@ mod tests {
         oddity
     }
 
+    fn reload(to: &mut Producers, from: &Producers, now: TimestampMs) {
+        let mut loading = to.load(now, 1000);
+        from.stored()
+            .for_each(|stored| loading.take(&stored.entry()));
+    }
+
     fn end(producers: &mut Producers, header: &BatchHeader, commit: bool) -> Option<CompletedTxn> {
         let mut staged = producers.stage(header.producer_id);
         let marker = EndTxnMarker {
@@ -443,10 +297,63 @@ mod tests {
             .collect();
         assert_eq!(sequences, [(2, 3), (4, 5), (6, 7), (8, 9), (10, 11)]);
         let mut again = Producers::default();
-        again.load(&producers.snapshot(), TimestampMs(0), 1000);
+        reload(&mut again, &producers, TimestampMs(0));
         let (_, producer) = again.iter().next().unwrap();
         assert_eq!(producer.batches.len(), 1);
         assert_eq!(producer.batches[0].first_offset(), Offset(10));
+    }
+
+    #[test]
+    fn a_producer_at_rest_counts_until_it_writes_and_never_again() {
+        let mut first = Producers::default();
+        for id in [1, 5, 9] {
+            replay(&mut first, &data(id, 0, 0, id, 1, false));
+        }
+        let mut producers = Producers::default();
+        reload(&mut producers, &first, TimestampMs(0));
+        assert_eq!(producers, first);
+        replay(&mut producers, &data(5, 0, 1, 20, 1, false));
+        replay(&mut producers, &data(7, 0, 0, 21, 1, false));
+        let ids = |producers: &Producers, after| -> Vec<i64> {
+            producers.iter_after(after).map(|(id, _)| id.0).collect()
+        };
+        assert_eq!(ids(&producers, None), [1, 5, 7, 9]);
+        assert_eq!(ids(&producers, Some(ProducerId(5))), [7, 9]);
+        assert_eq!(ids(&producers, Some(ProducerId(6))), [7, 9]);
+        assert_eq!(producers.len(), 4);
+        let five = producers.get(ProducerId(5)).unwrap();
+        assert_eq!(five.batches.len(), 2, "what was at rest is not forgotten");
+        assert_eq!(producers.stored().count(), 4);
+        assert!(
+            producers
+                .stored()
+                .any(|stored| stored.entry().last_offset == Offset(20))
+        );
+        // 1 and 9 from the snapshot, and 5 with what it wrote later.
+        assert_eq!(producers.expire(TimestampMs(1020), 1000), 3);
+        assert_eq!(ids(&producers, None), [7]);
+        assert_eq!(producers.get(ProducerId(5)), None, "not what it once was");
+        assert_eq!(producers.len(), 1);
+    }
+
+    #[test]
+    fn entries_of_a_snapshot_come_in_any_order_and_the_last_of_a_producer_counts() {
+        let mut from = Producers::default();
+        for id in 0..50 {
+            replay(&mut from, &data(id, 0, 0, id, 1, false));
+        }
+        let entries: Vec<ProducerEntry> = from.stored().map(|stored| stored.entry()).collect();
+        let mut producers = Producers::default();
+        let mut loading = producers.load(TimestampMs(0), 1000);
+        for i in 0..100 {
+            let mut entry = entries[i * 37 % 50];
+            entry.epoch = i16::try_from(i / 50).unwrap();
+            loading.take(&entry);
+        }
+        drop(loading);
+        assert_eq!(producers.len(), 50);
+        let all: Vec<_> = producers.iter().map(|(id, p)| (id.0, p.epoch)).collect();
+        assert_eq!(all, (0..50).map(|id| (id, 1)).collect::<Vec<_>>());
     }
 
     #[test]
@@ -523,7 +430,7 @@ mod tests {
         replay(&mut producers, &data(2, 0, 0, 101, 1, true));
         let load = |now| {
             let mut loaded = Producers::default();
-            loaded.load(&producers.snapshot(), TimestampMs(now), 1000);
+            reload(&mut loaded, &producers, TimestampMs(now));
             loaded.iter().map(|(id, _)| id.0).collect::<Vec<_>>()
         };
         assert_eq!(load(1099), [1, 2]);

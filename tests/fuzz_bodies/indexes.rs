@@ -138,15 +138,16 @@ pub(super) fn txn_index(data: &[u8]) {
     let (from, upto) = (Offset(choices.i64()), Offset(choices.i64()));
     let bytes = choices.0;
     let Ok(entries) = txn_index::parse(bytes) else {
-        let versions = bytes
-            .chunks_exact(txn_index::ENTRY_BYTES)
-            .map(|entry| (entry[0], entry[1]));
+        let entries = || bytes.chunks_exact(txn_index::ENTRY_BYTES);
+        let marker = |entry: &[u8]| i64::from_be_bytes(entry[18..26].try_into().unwrap());
         assert!(
-            versions.into_iter().any(|version| version != (0, 0)),
-            "only a version is refused"
+            entries().any(|entry| entry[..2] != [0, 0])
+                || !entries().map(marker).is_sorted_by(|a, b| a < b),
+            "only a version is refused, and a marker that does not lie behind the one before"
         );
         return;
     };
+    assert!(entries.is_sorted_by(|a, b| a.last_offset < b.last_offset));
     let whole = entries.len() * txn_index::ENTRY_BYTES;
     let encoded: Vec<u8> = entries.iter().flat_map(AbortedTxn::encode).collect();
     assert_eq!(
@@ -214,12 +215,21 @@ fn check_snapshot(bytes: &[u8]) {
         (1_700_000_000_000, 86_400_000),
     ] {
         let mut producers = Producers::default();
-        producers.load(&entries, TimestampMs(now), expiration_ms);
-        let once = producers.snapshot();
+        let taken = |producers: &Producers| -> Vec<snapshot::ProducerEntry> {
+            producers.stored().map(|stored| stored.entry()).collect()
+        };
+        let load = |producers: &mut Producers, entries: &[snapshot::ProducerEntry]| {
+            let mut loading = producers.load(TimestampMs(now), expiration_ms);
+            for entry in entries {
+                loading.take(entry);
+            }
+        };
+        load(&mut producers, &entries);
+        let once = taken(&producers);
         assert!(once.is_sorted_by_key(|e| e.producer_id) && once.len() <= entries.len());
         let mut again = Producers::default();
-        again.load(&once, TimestampMs(now), expiration_ms);
-        assert_eq!(again.snapshot(), once);
+        load(&mut again, &once);
+        assert_eq!(taken(&again), once);
     }
 }
 

@@ -209,6 +209,9 @@ pub(crate) struct CleanArgs {
     /// log.cleaner.dedupe.buffer.size without it.
     #[arg(long, value_name = "N")]
     pub(crate) map_bytes: Option<u64>,
+    /// The largest batch that is cleaned, and the most of a compressed one that is held; a log with a larger one is left as it is.
+    #[arg(long, value_name = "N", default_value_t = 16 << 20)]
+    pub(crate) max_batch_bytes: usize,
     /// Begin a new active segment first: the active one is never cleaned.
     #[arg(long, requires = "partition")]
     pub(crate) roll: bool,

@@ -28,6 +28,7 @@ pub(crate) fn clean(
     let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
     let options = CleanOptions {
         map_bytes: args.map_bytes,
+        held_bytes_max: Some(args.max_batch_bytes),
         first_dirty: args.first_dirty_offset.map(Offset),
         roll: if args.roll { Roll::First } else { Roll::Leave },
         pass: args.dry_run.then_some(Pass::DryRun),

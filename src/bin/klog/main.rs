@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 use klog::error::{Error, ErrorKind, Result};
-use klog::inspect::{DumpOptions, ask_log, dump, list_logs, producer_lines, time_line};
+use klog::inspect::{DumpOptions, Print, ask_log, dump, list_logs, print_producers, time_line};
 use klog::io::{FileSystem, RealFs};
 use klog::log::{Finding, FindingKind, Log};
 use klog::manager::{Manager, ManagerOptions};
@@ -94,8 +94,9 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
             broker,
             partition,
         } => adopt::adopt(source, broker, partition),
-        Command::Offsets { log, timestamps } => ask(log, |log| {
-            timestamps.iter().map(|&ts| time_line(log, ts)).collect()
+        Command::Offsets { log, timestamps } => ask(log, |log, print| {
+            let lines = timestamps.iter().map(|&ts| time_line(log, ts));
+            print(&mut lines.collect::<Result<String>>()?)
         }),
         Command::Transactions(args) => transactions::transactions(args),
         Command::Copy(args) => copy::copy(args),
@@ -107,7 +108,7 @@ fn run(command: &Command) -> std::result::Result<ExitCode, Failure> {
         Command::Append(args) => append::append(args),
         Command::Verify(args) => verify::verify(args),
         Command::Repair(args) => verify::repair(args),
-        Command::Producers(log) => ask(log, |log| Ok(producer_lines(log))),
+        Command::Producers(log) => ask(log, print_producers),
     }
 }
 
@@ -154,15 +155,19 @@ fn dump_dir(
 /// Prints what one log answers.
 fn ask(
     args: &LogArgs,
-    lines: impl FnOnce(&Log) -> Result<String>,
+    lines: impl FnOnce(&Log, &mut Print<'_>) -> Result<()>,
 ) -> std::result::Result<ExitCode, Failure> {
     let config = config_args::resolve_for_lookup(&args.dir.config, Some(&args.partition))?;
     let fs: Arc<dyn FileSystem> = Arc::new(RealFs);
-    let (text, findings) = ask_log(&fs, &args.dir.dir, &args.partition, &config, lines)?;
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|e| output_error(&e))?;
+    let mut print = |text: &mut String| {
+        let written = out.write_all(text.as_bytes());
+        text.clear();
+        written.map_err(|e| output_error(&e))
+    };
+    let ask = |log: &Log| lines(log, &mut print);
+    let ((), findings) = ask_log(&fs, &args.dir.dir, &args.partition, &config, ask)?;
+    out.flush().map_err(|e| output_error(&e))?;
     tell(&findings);
     Ok(ExitCode::SUCCESS)
 }

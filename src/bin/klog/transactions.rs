@@ -1,10 +1,11 @@
 //! `klog transactions`.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use klog::inspect::{aborted_lines, ask_log, ask_logs, open_lines, stable_line};
+use klog::inspect::{Print, ask_log, ask_logs, print_aborted, print_open, stable_line};
 use klog::io::{Clock, FileSystem, RealFs, SystemClock};
 use klog::log::Log;
 use klog::types::TimestampMs;
@@ -25,28 +26,37 @@ pub(crate) fn transactions(args: &TransactionsArgs) -> std::result::Result<ExitC
         (true, None) => HANGING_MS,
         (false, None) => i64::MIN,
     };
-    let lines = |log: &Log| {
-        let open = open_lines(log, now, older_ms);
-        if args.hanging {
-            return Ok(open);
+    let print_of = |log: &Log, print: &mut Print<'_>| {
+        if !args.hanging {
+            print(&mut stable_line(log))?;
+            print_aborted(log, print)?;
         }
-        Ok(stable_line(log) + &aborted_lines(log)? + &open)
+        print_open(log, now, older_ms, print)
     };
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let out = RefCell::new(std::io::BufWriter::new(std::io::stdout().lock()));
     let findings = if let Some(partition) = &args.partition {
-        let (text, findings) = ask_log(&fs, &args.dir.dir, partition, &config, lines)?;
-        out.write_all(text.as_bytes())
-            .map_err(|e| output_error(&e))?;
-        findings
+        let ask = |log: &Log| {
+            print_of(log, &mut |text| {
+                let written = out.borrow_mut().write_all(text.as_bytes());
+                text.clear();
+                written.map_err(|e| output_error(&e))
+            })
+        };
+        ask_log(&fs, &args.dir.dir, partition, &config, ask)?.1
     } else {
-        let (answers, findings) = ask_logs(&fs, &args.dir.dir, &config, lines)?;
-        for (partition, text) in answers {
-            for line in text.lines() {
-                writeln!(out, "{partition} {line}").map_err(|e| output_error(&e))?;
-            }
-        }
-        findings
+        let ask = |log: &Log| {
+            print_of(log, &mut |text| {
+                for line in text.lines() {
+                    writeln!(out.borrow_mut(), "{} {line}", log.partition())
+                        .map_err(|e| output_error(&e))?;
+                }
+                text.clear();
+                Ok(())
+            })
+        };
+        ask_logs(&fs, &args.dir.dir, &config, ask)?.1
     };
+    let mut out = out.into_inner();
     out.flush().map_err(|e| output_error(&e))?;
     let told = tell(&findings);
     Ok(if args.partition.is_some() {

@@ -130,7 +130,11 @@ impl Decompressor {
     /// What the buffers of lz4, snappy and zstd hold of memory.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
-        self.block.capacity() + self.zstd.memory()
+        let of_large = match &self.state {
+            State::Snappy(state) => state.memory(),
+            _ => 0,
+        };
+        self.block.capacity() + of_large + self.zstd.memory()
     }
 }
 

@@ -30,6 +30,7 @@ mod decompress;
 mod gzip;
 mod lz4;
 mod snappy;
+mod snappy_large;
 #[cfg(test)]
 mod tests;
 mod zstd;

@@ -14,6 +14,7 @@ use snap::raw::{Decoder, decompress_len, max_compress_len};
 
 use super::block::Block;
 use super::buffer::{grow, reserve, take, take_array};
+use super::snappy_large::LargeBlock;
 use super::{Codec, corrupt, too_large};
 use crate::{Error, ErrorKind, Result};
 
@@ -70,8 +71,18 @@ fn bug(error: &dyn std::fmt::Display) -> Error {
     )
 }
 
-/// Where the reading of a stream stands: what the rest of the input is.
-pub(super) enum State {
+/// Blocks above this are not held as a whole: what a buffer keeps between streams.
+const HELD_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Where the reading of a stream stands.
+pub(super) struct State {
+    rest: Rest,
+    /// The block that is being read, if it is a large one.
+    large: Option<LargeBlock>,
+}
+
+/// What the rest of the input is.
+enum Rest {
     /// One raw block.
     Raw,
     /// Chunks of the xerial framing.
@@ -86,13 +97,20 @@ impl State {
             return Err(corrupt(Codec::Snappy, "it has no bytes"));
         }
         // Which versions the header states is not looked at here, only in later ones.
-        match input.split_at_checked(HEADER.len()) {
+        let rest = match input.split_at_checked(HEADER.len()) {
             Some((header, rest)) if header.starts_with(&MAGIC) => {
                 *input = rest;
-                Ok(Self::Chunks)
+                Rest::Chunks
             }
-            _ => Ok(Self::Raw),
-        }
+            _ => Rest::Raw,
+        };
+        Ok(Self { rest, large: None })
+    }
+
+    /// What it holds of memory.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.large.as_ref().map_or(0, LargeBlock::capacity)
     }
 }
 
@@ -127,10 +145,27 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
             if given > 0 {
                 return Ok(given);
             }
+            if let Some(large) = &mut self.state.large {
+                let given = large.read_into(self.input, out, max)?;
+                if given > 0 {
+                    return Ok(given);
+                }
+                self.state.large = None;
+            }
+            let before = *self.input;
             let Some(compressed) = self.next_block()? else {
                 return Ok(0);
             };
             let length = decoded_length(compressed)?;
+            if length > HELD_BYTES_MAX
+                && let Some(large) = LargeBlock::begin(compressed, length)?
+            {
+                // Its bytes are read as they are needed.
+                let unread = large.unread() + self.input.len();
+                *self.input = before.get(before.len() - unread..).unwrap_or_default();
+                self.state.large = Some(large);
+                continue;
+            }
             if length > limit {
                 return Err(too_large(format_args!(
                     "a block of snappy has {length} bytes, above the limit of {limit}"
@@ -150,13 +185,13 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
 
     /// The next compressed block, if there is one.
     fn next_block(&mut self) -> Result<Option<&'i [u8]>> {
-        match *self.state {
-            State::Raw => {
-                *self.state = State::Ended;
+        match self.state.rest {
+            Rest::Raw => {
+                self.state.rest = Rest::Ended;
                 Ok(Some(std::mem::take(self.input)))
             }
-            State::Chunks => self.next_chunk(),
-            State::Ended => Ok(None),
+            Rest::Chunks => self.next_chunk(),
+            Rest::Ended => Ok(None),
         }
     }
 
@@ -164,7 +199,7 @@ impl<'d, 'r, 'i> Reader<'d, 'r, 'i> {
         loop {
             // Up to three stray bytes at the end are ignored.
             let Some(head) = take_array(self.input) else {
-                *self.state = State::Ended;
+                self.state.rest = Rest::Ended;
                 return Ok(None);
             };
             if head == MAGIC_HEAD {

@@ -86,11 +86,19 @@ impl Entries {
 
     /// Whether all from `position` on is zero.
     fn is_zero_from(&mut self, position: u64) -> Result<bool> {
-        self.at = position;
-        while let Some((_, entry)) = self.next()? {
-            if entry.iter().any(|b| *b != 0) {
+        let mut piece = vec![0; CHUNK_BYTES];
+        let mut at = position;
+        // There may be gigabytes of hole.
+        while let Some(written) = self.file.written_from(at)?.filter(|at| *at < self.len) {
+            let read = self.file.read_at(&mut piece, written)?;
+            let bytes = piece.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            if bytes.iter().any(|b| *b != 0) {
                 return Ok(false);
             }
+            at = written + read as u64;
         }
         Ok(true)
     }

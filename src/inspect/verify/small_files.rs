@@ -1,6 +1,7 @@
 //! The small files of a log directory and of a partition: checkpoints, epochs, ids, snapshots.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{EPOCHS, IGNORED, Report, SMALL, STARTUP, STATE};
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::format::checkpoint::{
 };
 use crate::format::epoch_checkpoint::{self, EpochEntry};
 use crate::format::{marker, meta_properties, partition_metadata, snapshot};
-use crate::io::{DirEntry, FileSystem, OpenMode, SMALL_FILE_BYTES_MAX};
+use crate::io::{DirEntry, File, FileSystem, OpenMode, SMALL_FILE_BYTES_MAX};
 use crate::types::to_usize;
 
 /// Names of a log directory that are Kafka's, or any system's.
@@ -38,15 +39,22 @@ pub(super) fn read_small(
     path: &Path,
     report: &mut Report,
 ) -> Result<Option<Vec<u8>>> {
-    read_upto(fs, path, SMALL_FILE_BYTES_MAX, report)
+    let Some((file, len)) = open_upto(fs, path, SMALL_FILE_BYTES_MAX, report)? else {
+        return Ok(None);
+    };
+    let mut content = vec![0; to_usize(len)];
+    let read = file.read_at(&mut content, 0)?;
+    content.truncate(read);
+    Ok(Some(content))
 }
 
-fn read_upto(
+/// Opens a file, and how long it is.
+fn open_upto(
     fs: &dyn FileSystem,
     path: &Path,
     bytes_max: u64,
     report: &mut Report,
-) -> Result<Option<Vec<u8>>> {
+) -> Result<Option<(Arc<dyn File>, u64)>> {
     let file = match fs.open(path, OpenMode::Read) {
         Ok(file) => file,
         Err(e) if e.is_not_found() => return Ok(None),
@@ -62,10 +70,7 @@ fn read_upto(
         );
         return Ok(None);
     }
-    let mut content = vec![0; to_usize(len)];
-    let read = file.read_at(&mut content, 0)?;
-    content.truncate(read);
-    Ok(Some(content))
+    Ok(Some((file, len)))
 }
 
 /// Reads the checkpoints of a log directory and looks at its `meta.properties`.
@@ -165,8 +170,9 @@ pub(super) fn topic_id(fs: &dyn FileSystem, dir: &Path, report: &mut Report) -> 
 
 /// Looks at a snapshot of producers.
 pub(super) fn producers(fs: &dyn FileSystem, path: &Path, report: &mut Report) -> Result<()> {
-    if let Some(content) = read_upto(fs, path, snapshot::BYTES_MAX, report)?
-        && let Err(e) = snapshot::check(&content)
+    if let Some((file, len)) = open_upto(fs, path, snapshot::BYTES_MAX, report)?
+        && let Err(e) =
+            snapshot::read_entries(len, &mut |to, at| file.read_at(to, at), &mut |_| {})?
     {
         report.damage(path, None, e.to_string(), STATE);
     }

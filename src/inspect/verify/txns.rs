@@ -52,6 +52,8 @@ pub(super) struct TxnCheck {
     path: std::path::PathBuf,
     base: Offset,
     next: Option<(u64, AbortedTxn)>,
+    /// Where the marker of the entry before lies.
+    last: Option<Offset>,
     /// Whether compaction may have taken markers.
     is_compacted: bool,
 }
@@ -68,35 +70,48 @@ impl TxnCheck {
             path,
             base,
             next: None,
+            last: None,
             is_compacted,
         }
     }
 
     pub(super) fn step(&mut self, report: &mut Report) -> Result<()> {
         self.next = None;
-        let Some(entries) = &mut self.entries else {
-            return Ok(());
-        };
-        let Some((position, bytes)) = entries.next()? else {
-            return Ok(());
-        };
-        match txn_index::parse(bytes) {
-            Ok(parsed) => self.next = parsed.first().map(|txn| (position, *txn)),
-            Err(e) => {
-                report.damage(&self.path, Some(position), e.to_string(), super::STARTUP);
+        while let Some(entries) = &mut self.entries {
+            let Some((position, bytes)) = entries.next()? else {
+                return Ok(());
+            };
+            let txn = match txn_index::parse(bytes) {
+                Ok(parsed) => parsed.first().copied(),
+                Err(e) => {
+                    report.damage(&self.path, Some(position), e.to_string(), super::STARTUP);
+                    self.entries = None;
+                    return Ok(());
+                }
+            };
+            let Some(txn) = txn else {
+                return Ok(());
+            };
+            if let Some(before) = self.last.filter(|before| *before >= txn.last_offset) {
+                // As whoever loads it: what is behind counts no more, be it gigabytes of zeros.
+                let what = format!(
+                    "a transaction aborted at {} behind one aborted at {before}: they have to rise",
+                    txn.last_offset
+                );
+                report.damage(&self.path, Some(position), what, ABORTED);
                 self.entries = None;
                 return Ok(());
             }
-        }
-        if let Some((position, txn)) = self.next
-            && (txn.last_offset < self.base || txn.first_offset > txn.last_offset)
-        {
+            self.last = Some(txn.last_offset);
+            if txn.last_offset >= self.base && txn.first_offset <= txn.last_offset {
+                self.next = Some((position, txn));
+                return Ok(());
+            }
             let what = format!(
                 "an aborted transaction {}..{} in the segment at {}",
                 txn.first_offset, txn.last_offset, self.base
             );
             report.damage(&self.path, Some(position), what, ABORTED);
-            return self.step(report);
         }
         Ok(())
     }

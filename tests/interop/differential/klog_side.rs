@@ -314,7 +314,7 @@ impl Side for KlogSide {
     }
 }
 
-fn producer(known: &klog::state::producers::Producer) -> Producer {
+fn producer(known: &klog::state::producer::Producer) -> Producer {
     Producer {
         epoch: known.epoch,
         coordinator_epoch: known.coordinator_epoch,

@@ -10,6 +10,8 @@ use super::stop::{Result, Thrown};
 const HEAD_BYTES: u64 = 10;
 const ENTRY_BYTES: u64 = 46;
 const ABORTED_BYTES: u64 = 34;
+/// After so many entries of aborted transactions a hole is looked for.
+const HOLE_ENTRIES: u64 = 4096;
 /// How much is read at once for the checksum.
 const STEP_BYTES: usize = 256 * 1024;
 /// More entries than this no list of Kafka's has.
@@ -74,7 +76,8 @@ impl Dump<'_> {
         };
         let entries = source.len() / ABORTED_BYTES;
         // Kafka has all entries before it prints the first.
-        for n in 0..entries {
+        let mut n = 0;
+        while n < entries {
             let version = i16_at(source.at(n * ABORTED_BYTES, 34)?, 0).unwrap_or_default();
             if version != 0 {
                 return Err(Thrown::kafka(format!(
@@ -82,6 +85,12 @@ impl Dump<'_> {
                     name.absolute()
                 ))
                 .into());
+            }
+            n += 1;
+            // A hole is of version 0.
+            if n % HOLE_ENTRIES == 0 {
+                let written = source.written_from(n * ABORTED_BYTES)?;
+                n = written.map_or(entries, |at| n.max(at / ABORTED_BYTES));
             }
         }
         for n in 0..entries {

@@ -48,6 +48,11 @@ impl Source {
         self.len
     }
 
+    /// Where the first bytes at or behind `position` are that are no hole.
+    pub(crate) fn written_from(&self, position: u64) -> Result<Option<u64>> {
+        Ok(self.file.written_from(position)?)
+    }
+
     /// `n` bytes at `position`; fewer where the file ends.
     pub(crate) fn at(&mut self, position: u64, n: usize) -> Result<&[u8]> {
         let behind = position

@@ -7,6 +7,7 @@ mod hostile;
 mod lz4;
 mod round_trip;
 mod snappy;
+mod snappy_large;
 mod zstd;
 
 use super::{Codec, Compressor, Decompressor, Lz4Header};

@@ -235,25 +235,6 @@ fn the_bound_of_expansion_lets_the_best_compression_pass() {
 }
 
 #[test]
-fn a_large_raw_block_is_given_back() {
-    let block = raw(&vec![0; 6 << 20]);
-    let mut decompressor = Decompressor::new();
-    let mut out = Vec::new();
-    decompressor
-        .begin(Codec::Snappy, Lz4Header::Checked, &block)
-        .expect("begins");
-    assert_eq!(
-        decompressor.read_into(&block, &mut out, 10).expect("reads"),
-        10
-    );
-    assert!(decompressor.memory() >= 6 << 20);
-    decompressor
-        .begin(Codec::Snappy, Lz4Header::Checked, b"\0")
-        .expect("begins");
-    assert_eq!(decompressor.memory(), 0);
-}
-
-#[test]
 fn what_is_written_is_the_header_and_chunks_of_32_kib() {
     for content in [records(100_000), noise(32_769), noise(32_768), Vec::new()] {
         let stream = compress(Codec::Snappy, None, &content);
