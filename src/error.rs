@@ -261,6 +261,7 @@ struct Context {
     record_errors: Vec<RecordError>,
     flaws: RecordFlaws,
     dir_offline: bool,
+    cut_meanwhile: bool,
 }
 
 /// What is wrong with one record of an append that was refused for its records.
@@ -304,6 +305,7 @@ impl Error {
             record_errors: Vec::new(),
             flaws: RecordFlaws::default(),
             dir_offline: false,
+            cut_meanwhile: false,
         }))
     }
 
@@ -416,6 +418,13 @@ impl Error {
         self
     }
 
+    /// Marks that a file lost bytes to another process after it was opened: what there is now may be in order.
+    #[must_use]
+    pub fn as_cut_meanwhile(mut self) -> Self {
+        self.0.cut_meanwhile = true;
+        self
+    }
+
     /// Puts "where: " in front of the message.
     #[must_use]
     pub fn context(mut self, what: impl fmt::Display) -> Self {
@@ -499,6 +508,12 @@ impl Error {
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.os_errno == Some(libc::ENOENT)
+    }
+
+    /// Whether another process took away what was being read, a file or bytes of one: who looks again may find all in order.
+    #[must_use]
+    pub fn is_changed_meanwhile(&self) -> bool {
+        self.0.cut_meanwhile || self.is_not_found()
     }
 
     /// Whether this came from the operating system, so that the bytes on disk are not known to be wrong

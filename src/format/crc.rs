@@ -15,7 +15,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// [`crc32c`] of bytes that go on behind others, whose sum is `before`; that of no bytes is 0.
+/// [`crc32c()`] of bytes that go on behind others, whose sum is `before`; that of no bytes is 0.
 #[must_use]
 pub fn crc32c_append(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)

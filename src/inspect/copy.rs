@@ -165,7 +165,7 @@ fn copy_log(
         let looked = copy_segments(fs, &log, &to, &mut total);
         from.refresh_log(&log)?;
         match looked {
-            Err(e) if e.is_not_found() => continue,
+            Err(e) if e.is_changed_meanwhile() => continue,
             Err(e) if e.is_corrupt_data() && shape(&log) != before => continue,
             other => other?,
         }

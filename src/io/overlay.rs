@@ -348,7 +348,8 @@ impl OverlayFile {
                     position + read as u64
                 ))
                 .in_file(&self.path)
-                .at_position(position));
+                .at_position(position)
+                .as_cut_meanwhile());
             }
         }
         beyond.fill(0);

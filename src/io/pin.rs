@@ -136,6 +136,7 @@ pub(super) fn cut_by_another(end: u64) -> Error {
         "the file ends before the position {end}: another process cut it"
     ))
     .at_position(end)
+    .as_cut_meanwhile()
 }
 
 /// Where the pinned stretches of a file end, with how many end there.

@@ -314,8 +314,8 @@ impl Manager {
     }
 }
 
-/// Whether a load that failed so may succeed without anybody mending anything: files went away under it, or the partition was
-/// between two directories.
+/// Whether a load that failed so may succeed without anybody mending anything: its owner took files or bytes away under it, or
+/// the partition was between two directories.
 fn may_pass(error: &Error) -> bool {
-    error.is_not_found() || error.kind() == ErrorKind::DuplicateLog
+    error.is_changed_meanwhile() || error.kind() == ErrorKind::DuplicateLog
 }

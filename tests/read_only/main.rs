@@ -19,6 +19,7 @@ mod gone;
 mod missed;
 mod pair;
 mod random_history;
+mod rolled;
 mod tail;
 mod threads;
 mod untouched;

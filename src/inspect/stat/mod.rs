@@ -127,7 +127,7 @@ pub fn each(
         match of_log(&look.manager, &log, now) {
             Ok(stat) => visit(stat),
             Err(e) => failed.push(Finding {
-                kind: if e.is_not_found() {
+                kind: if e.is_changed_meanwhile() {
                     FindingKind::Ignored
                 } else {
                     FindingKind::Failed

@@ -227,7 +227,7 @@ impl Log {
                 // What has not settled by now is taken in next time.
                 Ok(false) if looks >= LOOKS_MAX => return Ok(Refreshed::UpToDate),
                 Ok(false) => {}
-                Err(e) if e.is_not_found() && looks < LOOKS_MAX => view.listed = None,
+                Err(e) if e.is_changed_meanwhile() && looks < LOOKS_MAX => view.listed = None,
                 Err(e) => return Err(e),
             }
         }

@@ -12,7 +12,7 @@ use crate::log::load::{self, LoadOptions, Loaded};
 use crate::log::{HighWatermark, Log, Shutdown};
 use crate::types::Offset;
 
-/// Loads the log of a directory as it is, and what that was before. Files that go away meanwhile make it begin again.
+/// Loads the log of a directory as it is, and what that was before. What its owner takes away meanwhile makes it begin again.
 pub(super) fn load(
     fs: &Arc<dyn FileSystem>,
     clock: &dyn Clock,
@@ -23,7 +23,7 @@ pub(super) fn load(
     loop {
         loads += 1;
         match load_once(fs, clock, dir, options) {
-            Err(e) if e.is_not_found() => {
+            Err(e) if e.is_changed_meanwhile() => {
                 if !exists(&**fs, dir)? {
                     return Err(gone(dir));
                 }

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -168,7 +169,14 @@ final class Clients {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
             while (consumer.position(partition) < end) {
                 if (System.nanoTime() > deadline) throw new IllegalStateException("the end " + end + " is not reached");
-                consumer.poll(POLL).forEach(record -> lines.append(line(record.offset(), record.key(), record.value())));
+                try {
+                    consumer.poll(POLL).forEach(record -> lines.append(line(record.offset(), record.key(), record.value())));
+                } catch (OffsetOutOfRangeException gone) {
+                    // Retention may take the beginning after it was asked for; nothing else may.
+                    if (consumer.beginningOffsets(only).get(partition) <= consumer.position(partition)) throw gone;
+                    lines.setLength(0);
+                    consumer.seekToBeginning(only);
+                }
             }
             if (inGroup) consumer.commitSync();
             return lines.toString();
