@@ -7,6 +7,8 @@
 
 pub mod append_rules;
 mod at_rest;
+#[cfg(test)]
+mod at_rest_model;
 pub mod epochs;
 #[cfg(test)]
 mod model;

@@ -19,4 +19,5 @@ mod bench;
 
 mod examples;
 mod hard_cases;
+mod large;
 mod manager;
