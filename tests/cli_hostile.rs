@@ -74,6 +74,8 @@ const OUTPUT_BYTES_MAX: u64 = 8 << 20;
 
 /// Ends the command when it takes more processor time than anything here may.
 const SECONDS_MAX: u64 = 20;
+/// And when it waits for something that does not come.
+const WAITED_SECONDS_MAX: u64 = 300;
 
 /// Runs a command that takes no more than so much memory; its exit code and what it said on standard error.
 fn run(args: &[String], peak_kib: u64, what: &str) -> (Option<i32>, String) {
@@ -88,7 +90,9 @@ fn run(args: &[String], peak_kib: u64, what: &str) -> (Option<i32>, String) {
     let mut child = Command::new("bash")
         .args([
             "-c",
-            &format!("ulimit -t {SECONDS_MAX}; LD_PRELOAD=\"$SHIM\" exec \"$0\" \"$@\""),
+            &format!(
+                "ulimit -t {SECONDS_MAX}; exec timeout {WAITED_SECONDS_MAX} env LD_PRELOAD=\"$SHIM\" \"$0\" \"$@\""
+            ),
         ])
         .arg(binary())
         .args(args)
@@ -234,6 +238,37 @@ fn sparse_files_take_little_memory() {
                 run_all(&home, &what);
             }
         }
+    }
+}
+
+/// Nobody writes to them: who waited for that would wait for ever.
+#[test]
+fn pipes_in_place_of_files_are_not_waited_for() {
+    for name in [
+        "t-0/00000000000000000000.log",
+        "t-0/00000000000000000000.index",
+        "t-0/00000000000000000000.timeindex",
+        "t-0/00000000000000000000.txnindex",
+        "t-0/00000000000000000001.snapshot",
+        "t-0/leader-epoch-checkpoint",
+        "t-0/partition.metadata",
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+        "meta.properties",
+        CLEAN_MARKER,
+    ] {
+        let home = small();
+        let path = home.dir.join(name);
+        let _ = fs::remove_file(&path);
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        run_all(&home, &format!("a pipe as {name}"));
     }
 }
 

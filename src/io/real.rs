@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -84,6 +84,12 @@ impl File for RealFile {
             .file
             .metadata()
             .map_err(|e| Error::from_io("stat", &self.path, &e))?;
+        if kind_of(&metadata) == EntryKind::Other {
+            // A pipe has no length, and neither a position to read at.
+            let error = std::io::Error::from_raw_os_error(libc::ESPIPE);
+            return Err(Error::from_io("measure", &self.path, &error)
+                .context("a pipe, a socket or a device where a file has to be"));
+        }
         Ok(metadata.len())
     }
 
@@ -185,7 +191,8 @@ impl File for RealFile {
 impl FileSystem for RealFs {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn File>> {
         let mut options = fs::OpenOptions::new();
-        options.read(true);
+        // A pipe in place of a file must not be waited for; files themselves know nothing of it.
+        options.read(true).custom_flags(libc::O_NONBLOCK);
         match mode {
             OpenMode::Read => {}
             OpenMode::ReadWrite => {
