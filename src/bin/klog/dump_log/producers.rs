@@ -150,25 +150,37 @@ fn check_snapshot(source: &mut Source) -> Result<std::result::Result<u32, String
     if u64::from(entries) * ENTRY_BYTES > remaining {
         return schema("null");
     }
-    let mut computed = 0;
-    let mut at = 6;
-    while at < source.len() {
-        let n = usize::try_from(source.len() - at)
-            .unwrap_or(usize::MAX)
-            .min(STEP_BYTES);
-        let piece = source.at(at, n)?;
-        if piece.is_empty() {
-            break;
-        }
-        computed = crc32c::crc32c_append(computed, piece);
-        at += piece.len() as u64;
-    }
+    let computed = checksum(source)?;
     if computed != stored {
         return Ok(Err(format!(
             "Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored}. Computed crc: {computed}"
         )));
     }
     Ok(Ok(entries))
+}
+
+/// The checksum of all that lies behind the one that is stored.
+fn checksum(source: &mut Source) -> Result<u32> {
+    let zeros = vec![0; STEP_BYTES];
+    let (mut computed, mut at) = (0, 6);
+    while at < source.len() {
+        // Gigabytes of a hole count as what they are, and need not be read.
+        let written = source.written_from(at)?.unwrap_or(source.len());
+        let is_hole = written > at;
+        let end = if is_hole { written } else { source.len() };
+        let n = usize::try_from(end - at).map_or(STEP_BYTES, |n| n.min(STEP_BYTES));
+        let piece = if is_hole {
+            zeros.get(..n).unwrap_or_default()
+        } else {
+            source.at(at, n)?
+        };
+        if piece.is_empty() {
+            break;
+        }
+        computed = crc32c::crc32c_append(computed, piece);
+        at += piece.len() as u64;
+    }
+    Ok(computed)
 }
 
 #[cfg(test)]
