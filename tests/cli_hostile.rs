@@ -320,7 +320,7 @@ fn around(payload: &[u8], codec: u8, count: i32) -> Vec<u8> {
     let size = i32::try_from(bytes.len() - 12).unwrap();
     bytes[8..12].copy_from_slice(&size.to_be_bytes());
     bytes[22] = codec;
-    bytes[23..27].copy_from_slice(&(count - 1).to_be_bytes());
+    bytes[23..27].copy_from_slice(&(count - 1).max(0).to_be_bytes());
     bytes[57..61].copy_from_slice(&count.to_be_bytes());
     batch::seal(&mut bytes);
     bytes
@@ -557,6 +557,41 @@ fn hostile_batches_take_little_memory() {
         }
         run_all(&home, "a batch of 300 MB");
     }
+}
+
+/// A record with so many headers, without a name and a value each.
+fn with_headers(count: u64) -> Vec<u8> {
+    let mut body = b"\0\0\0\x02k\x02v".to_vec();
+    varint(&mut body, count);
+    body.extend(b"\0\x01".repeat(count as usize));
+    let mut out = Vec::new();
+    varint(&mut out, body.len() as u64);
+    out.extend(body);
+    out
+}
+
+#[test]
+fn millions_of_headers_and_of_empty_batches_take_little_memory() {
+    const HEADERS: u64 = 7_900_000;
+    let record = with_headers(HEADERS);
+    let compressed = gzip(|out| out.write_all(&record).unwrap());
+    let home = small();
+    home.extend("0.log", &around(&compressed, 1, 1));
+    home.forget_marker();
+    run_all(&home, "millions of headers");
+
+    let home = small();
+    let empty = around(&[], 0, 0);
+    let mut log = home.read("0.log");
+    for offset in 1..600_000_i64 {
+        let at = log.len();
+        log.extend_from_slice(&empty);
+        // The checksum is of what lies behind the base offset.
+        log[at..at + 8].copy_from_slice(&offset.to_be_bytes());
+    }
+    home.write("0.log", &log);
+    home.forget_marker();
+    run_within(|_| PEAK_KIB / 2, &home, "empty batches");
 }
 
 /// All of them are recovered by whoever looks: what each takes must not add up.

@@ -66,7 +66,7 @@ pub(super) fn write_batch(
         let written = if header.is_v2() && record.is_control {
             write_control(out, record)
         } else {
-            write_record(out, record);
+            write_record(out, record, print)?;
             Ok(())
         };
         if out.len() >= TEXT_BYTES {
@@ -159,7 +159,7 @@ fn write_header(
     );
 }
 
-fn write_record(out: &mut String, record: &Record<'_>) {
+fn write_record(out: &mut String, record: &Record<'_>, print: &mut Print<'_>) -> Result<()> {
     let _ = write!(out, "rec {} ts={} key=", record.offset, record.timestamp);
     write_bytes(out, record.key);
     out.push_str(" value=");
@@ -169,8 +169,13 @@ fn write_record(out: &mut String, record: &Record<'_>) {
         write_bytes(out, Some(header.key));
         out.push(':');
         write_bytes(out, header.value);
+        // There may be millions of them.
+        if out.len() >= TEXT_BYTES {
+            print(out)?;
+        }
     }
     out.push('\n');
+    Ok(())
 }
 
 fn write_control(out: &mut String, record: &Record<'_>) -> Result<()> {
