@@ -101,10 +101,12 @@ impl RecordDecoder {
     }
 
     /// Takes no more memory than a few times `bytes` from now on, whatever a batch decompresses to. What needs more is
-    /// TOO_LARGE: a record, a block of snappy, a window of zstd.
+    /// TOO_LARGE: a record, a block of snappy, a window of zstd. A smaller limit of bodies that was set before stays.
     pub fn bound_memory(&mut self, bytes: usize) {
-        self.max_body_bytes = bytes;
-        self.is_bounded = true;
+        if bytes < self.max_body_bytes {
+            self.max_body_bytes = bytes;
+            self.is_bounded = true;
+        }
         self.decompressor.bound_memory(bytes);
     }
 
@@ -548,4 +550,37 @@ fn premature(header: &BatchHeader) -> Error {
             header.record_count
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::builder::{BatchBuilder, BatchOptions};
+
+    #[test]
+    fn a_bound_of_memory_does_not_lift_the_limit_of_bodies() {
+        let mut builder = BatchBuilder::new();
+        builder
+            .push(TimestampMs(1), None, Some(&[7; 2000]), [].into_iter())
+            .unwrap();
+        let options = BatchOptions {
+            codec: Codec::Gzip,
+            ..BatchOptions::default()
+        };
+        let bytes = builder.finish(&options).unwrap().to_vec();
+        let batch = Batch::new(&bytes).unwrap();
+        for (limit, bound, refused) in [
+            (1000, 1 << 20, Some(ErrorKind::InvalidRecord)),
+            (1000, 500, Some(ErrorKind::TooLarge)),
+            (5000, 1000, Some(ErrorKind::TooLarge)),
+            (5000, 1 << 20, None),
+        ] {
+            let mut decoder = RecordDecoder::new();
+            decoder.set_max_body_bytes(limit);
+            decoder.bound_memory(bound);
+            decoder.begin(&batch).unwrap();
+            let found = decoder.next(&batch).err().map(|e| e.kind());
+            assert_eq!(found, refused, "{limit} {bound}");
+        }
+    }
 }
