@@ -16,6 +16,9 @@ use klog::types::{Offset, TimestampMs};
 
 const RECORDS: i64 = 12;
 
+/// Takes all records from a log.
+type Drop = fn(&Manager, &Arc<Log>) -> klog::Result<()>;
+
 fn record(value: &str) -> Record {
     Record {
         timestamp: T,
@@ -169,5 +172,54 @@ fn a_disk_without_room_for_the_copy_refuses_the_cut_and_the_log_goes_on() {
         append(&log, "new").unwrap();
         manager.close().unwrap();
         check(&disk, &config, 5, &format!("{kind:?}"));
+    }
+}
+
+/// A log that starts inside of its first batch goes on below: what was deleted of the batch does not come back.
+#[test]
+fn deleted_records_do_not_come_back_while_a_log_begins_anew_below() {
+    let config = crash::config(&[]);
+    let drops: [(&str, Drop); 4] = [
+        ("cut at 11", |m, log| {
+            m.truncate_to(log, Offset(11)).map(drop)
+        }),
+        ("dropped at 11", |m, log| {
+            m.truncate_fully(log, Offset(11), None)
+        }),
+        ("dropped at 12, from 11", |m, log| {
+            m.truncate_fully(log, Offset(12), Some(Offset(11)))
+        }),
+        ("dropped at 20, from 11", |m, log| {
+            m.truncate_fully(log, Offset(20), Some(Offset(11)))
+        }),
+    ];
+    for (name, act) in drops {
+        let disk = SimFs::new();
+        klog::io::create_dir_all(&disk, crash::DIR.as_ref()).unwrap();
+        let (manager, log) = open(&disk, &config);
+        manager.truncate_fully(&log, Offset(13), None).unwrap();
+        let three = ["13", "14", "15"].map(record);
+        log.append(&mut crash::builder_of(&three), &AppendOptions::default())
+            .unwrap();
+        log.flush().unwrap();
+        manager.delete_records(&log, Offset(14)).unwrap();
+        manager.checkpoint().unwrap();
+        disk.record_moments();
+        act(&manager, &log).unwrap();
+        let moments = disk.take_moments();
+        assert!(moments.len() > 10, "{}", moments.len());
+        for (n, moment) in moments.iter().enumerate() {
+            let crashed = (0..10).map(|seed| moment.after_power_cut(seed));
+            for disk in crashed.chain([moment.after_kill()]) {
+                let (_manager, log) = open(&disk, &config);
+                let start = log.start_offset();
+                let found = crash::read_from(&log, start, 0, 1000).unwrap();
+                let offsets: Vec<i64> = found.iter().map(|(offset, _)| *offset).collect();
+                assert!(
+                    offsets.is_empty() || offsets == [14, 15],
+                    "{name}, moment {n}: {offsets:?}"
+                );
+            }
+        }
     }
 }

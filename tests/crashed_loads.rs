@@ -265,10 +265,8 @@ fn a_split_of_a_segment_is_finished_or_undone_whatever_crashes_come() {
     }
 }
 
-/// Half of a recovery is not done twice: what was recovered is durable, and the next load begins behind it (D90).
-#[test]
-fn d90_a_recovery_that_was_interrupted_goes_on() {
-    let config = crash::config(&[]);
+/// A log of ten segments that was not closed in order, and of which nothing is known to be durable.
+fn ten_segments() -> SimFs {
     let disk = SimFs::new();
     let dir = format!("{}/a-0", crash::DIR);
     klog::io::create_dir_all(&disk, dir.as_ref()).unwrap();
@@ -278,6 +276,14 @@ fn d90_a_recovery_that_was_interrupted_goes_on() {
         write_segment(&disk, base, "", &offsets, &value, false);
     }
     disk.sync_all();
+    disk
+}
+
+/// Half of a recovery is not done twice: what was recovered is durable, and the next load begins behind it (D90).
+#[test]
+fn d90_a_recovery_that_was_interrupted_goes_on() {
+    let config = crash::config(&[]);
+    let disk = ten_segments();
     let before = disk.counts().bytes_read;
     disk.record_moments();
     let clock = Arc::new(ManualClock::new(TimestampMs(T)));
@@ -305,4 +311,25 @@ fn d90_a_recovery_that_was_interrupted_goes_on() {
         "crashed_loads: {whole} bytes read by a whole recovery, {read} after one that ended at moment {moment}"
     );
     assert!(read * 10 <= whole * 6, "{read} of {whole}");
+}
+
+/// Nor is a whole one, though nothing was flushed since: the checkpoints that come after it say how far it was told.
+#[test]
+fn d90_a_checkpoint_does_not_take_back_what_a_recovery_told() {
+    let config = crash::config(&[]);
+    let clock = Arc::new(ManualClock::new(TimestampMs(T)));
+    for checkpoints in 0..3 {
+        let disk = ten_segments();
+        let manager = crash::open(&disk, &clock, &config).unwrap();
+        for _ in 0..checkpoints {
+            manager.checkpoint().unwrap();
+        }
+        manager.abandon();
+        let again = disk.after_power_cut(1);
+        let manager = crash::open(&again, &clock, &config).unwrap();
+        assert_eq!(manager.open_counts().segments_recovered, 1, "{checkpoints}");
+        let end = manager.log(&crash::partition("a")).unwrap().end_offset();
+        assert_eq!(end, Offset(1000));
+        manager.abandon();
+    }
 }

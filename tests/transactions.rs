@@ -11,11 +11,16 @@ mod support;
 use std::sync::Arc;
 
 use klog::error::ErrorKind;
-use klog::log::{CursorOptions, Isolation, Log, ReadCut, ReadOptions, ReadResult};
+use klog::format::builder::{BatchBuilder, BatchOptions};
+use klog::format::record::Header;
+use klog::log::{
+    AppendOptions, CursorOptions, Isolation, LeaderEpochRule, Log, Origin, ReadCut, ReadOptions,
+    ReadResult,
+};
 use klog::manager::Manager;
-use klog::types::Offset;
+use klog::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
-use support::engine::{Home, t0};
+use support::engine::{Home, NOW, t0};
 use support::producing::{aborted, step};
 
 fn manual(home: &Home) -> (Manager, Arc<Log>) {
@@ -303,4 +308,98 @@ fn open_transactions_survive_closes_and_crashes() {
             (vec![(4, "1:2..6 7".to_owned())], 7)
         );
     }
+}
+
+/// Kafka goes by such an index as it is, and shows what was aborted (tests/interop/damaged.rs).
+#[test]
+fn a_transaction_index_whose_markers_do_not_rise_is_made_anew() {
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    step("T 1/0 0+2").at_offsets(&log, 0, 1);
+    step("A 1/0 0").at_offsets(&log, 2, 2);
+    step("T 2/0 0+2").at_offsets(&log, 3, 4);
+    step("A 2/0 0").at_offsets(&log, 5, 5);
+    step("P 1").at_offsets(&log, 6, 6);
+    let expected = aborted(&log);
+    manager.close().unwrap();
+    let good = home.read("0.txnindex");
+    let (first, second) = good.split_at(34);
+    let damaged = [
+        [second, first].concat(),
+        [first, first].concat(),
+        [first, second, second].concat(),
+        [first, second, &[0; 34]].concat(),
+        vec![0; 68],
+    ];
+    for content in damaged {
+        for is_clean in [true, false] {
+            let home = home.copied();
+            home.write("0.txnindex", &content);
+            let manager = if is_clean {
+                home.open()
+            } else {
+                home.open_unclean(7)
+            };
+            let log = t0(&manager);
+            assert_eq!(given(&log), [6], "{content:?}");
+            assert_eq!(aborted(&log), expected, "{content:?}");
+            manager.close().unwrap();
+            assert_eq!(home.read("0.txnindex"), good, "{content:?}");
+        }
+    }
+}
+
+/// Kafka takes one of any size for a marker. What is made of it must be the same before and after a load.
+#[test]
+fn a_control_batch_that_is_far_larger_than_a_marker_ends_nothing() {
+    let home = Home::new().set("max.message.bytes", 8 << 20);
+    let manager = home.open();
+    let log = t0(&manager);
+    step("T 1/0 0+2").at_offsets(&log, 0, 1);
+    let mut builder = BatchBuilder::new();
+    let large = vec![0; 2 << 20];
+    let header = Header {
+        key: b"padding",
+        value: Some(&large),
+    };
+    let (key, value) = ([0; 4], [0; 6]);
+    builder
+        .push(
+            TimestampMs(NOW),
+            Some(&key),
+            Some(&value),
+            [header].into_iter(),
+        )
+        .unwrap();
+    let options = BatchOptions {
+        producer_id: ProducerId(1),
+        producer_epoch: 0,
+        transactional: true,
+        control: true,
+        ..BatchOptions::default()
+    };
+    let mut bytes = builder.finish(&options).unwrap().to_vec();
+    let append = |bytes: &[u8], origin| {
+        let options = AppendOptions {
+            origin,
+            epoch_rule: LeaderEpochRule::TakeAny,
+            ..AppendOptions::default()
+        };
+        log.append_batches(bytes, &options)
+    };
+    let refused = append(&bytes, Origin::Coordinator).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidRecord, "{refused}");
+    assert_eq!(log.end_offset(), Offset(2));
+    // A leader's is stored as it is, and the transaction goes on.
+    klog::format::batch::stamp(&mut bytes, Offset(2), LeaderEpoch(0));
+    append(&bytes, Origin::Replication).unwrap();
+    let seen = |log: &Log| (log.end_offset(), lso(log), log.producers(), aborted(log));
+    let before = seen(&log);
+    assert_eq!((before.0, before.1), (Offset(3), 0));
+    manager.close().unwrap();
+    let manager = home.open();
+    assert_eq!(seen(&t0(&manager)), before);
+    manager.abandon();
+    assert_eq!(seen(&t0(&home.open_unclean(0))), before);
 }

@@ -32,15 +32,23 @@ pub(crate) fn empty_log(dir: &Path) -> Arc<Log> {
 /// The same bytes to a new file: the checksum and a pwrite for each batch.
 pub(crate) fn raw(path: PathBuf, batch: Vec<u8>, batches: u64, records: u64) -> Work<'static> {
     Box::new(move || {
-        let _ = std::fs::remove_file(&path);
-        let file = File::create(&path).unwrap();
+        let mut write = raw_writer(&path, batch.clone());
         let began = Worked::start();
         for n in 0..batches {
-            black_box(crc32c::crc32c(&batch[CHECKED_FROM..]));
-            file.write_all_at(&batch, n * batch.len() as u64).unwrap();
+            write(n);
         }
         (batches * records) as f64 / began.seconds()
     })
+}
+
+/// Writes the same batch to a new file as often as it is called, with how often it was before.
+fn raw_writer(path: &Path, batch: Vec<u8>) -> impl FnMut(u64) + use<> {
+    let _ = std::fs::remove_file(path);
+    let file = File::create(path).unwrap();
+    move |n| {
+        black_box(crc32c::crc32c(&batch[CHECKED_FROM..]));
+        file.write_all_at(&batch, n * batch.len() as u64).unwrap();
+    }
 }
 
 /// What is built and appended.
@@ -133,12 +141,15 @@ pub(crate) fn rows(bench: &mut Bench) {
             raw(file.clone(), ready.clone(), batches, EACH),
             Some(0.8),
         )),
+        limit: None,
     });
     built_row(
         bench,
-        "build and append, 100 a batch",
-        "encoding from keys and values, then as above; raw as above",
-        M_RECORDS,
+        (
+            "build and append, 100 a batch",
+            "encoding from keys and values, then as above; raw as above",
+            M_RECORDS,
+        ),
         Built {
             batches,
             each: EACH,
@@ -146,13 +157,16 @@ pub(crate) fn rows(bench: &mut Bench) {
         },
         Some(2.0),
         Some((RAW, raw(file.clone(), ready, batches, EACH), Some(0.6))),
+        None,
     );
     let one = data.batch(1, &BatchOptions::default());
     built_row(
         bench,
-        "build and append, 1 a batch",
-        "each record a batch; raw: CRC and pwrite each",
-        K_CALLS,
+        (
+            "build and append, 1 a batch",
+            "each record a batch; raw: CRC and pwrite each",
+            K_CALLS,
+        ),
         Built {
             batches: batches * 20,
             each: 1,
@@ -160,6 +174,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         },
         Some(3.0),
         Some((RAW, raw(file, one, batches * 20, 1), Some(0.5))),
+        None,
     );
     for (codec, name) in [
         (Codec::Lz4, "build and append, lz4"),
@@ -177,20 +192,29 @@ fn codec_row(
     alone_floor: Floor,
 ) {
     let batches = bench.size.batches / if codec == Codec::Gzip { 10 } else { 4 };
-    let body = Data::new().batch(EACH, &BatchOptions::default())[61..].to_vec();
-    let alone: Work<'_> = Box::new(move || {
-        let mut codec = Alone::new(codec);
-        let began = Worked::start();
-        for _ in 0..batches {
-            black_box(codec.compress(&body));
-        }
-        (batches * EACH) as f64 / began.seconds()
+    let data = Data::new();
+    let body = data.batch(EACH, &BatchOptions::default())[61..].to_vec();
+    let stored = data.batch(
+        EACH,
+        &BatchOptions {
+            codec,
+            ..BatchOptions::default()
+        },
+    );
+    let alone = compressing(codec, body.clone(), batches, || |_| ());
+    let file = bench.path("raw");
+    let with_raw = compressing(codec, body, batches, move || {
+        let mut write = raw_writer(&file, stored.clone());
+        move |n| write(n)
     });
     built_row(
         bench,
-        name,
-        "100 a batch, the codec's default level; beside the codec's own crate on the same bytes, which writes nothing",
-        M_RECORDS,
+        (
+            name,
+            "100 a batch, the codec's default level; beside the codec's own crate on the same bytes, which writes nothing; raw: the codec, \
+             CRC and pwrite of what comes out",
+            M_RECORDS,
+        ),
         Built {
             batches,
             each: EACH,
@@ -198,17 +222,36 @@ fn codec_row(
         },
         floor,
         Some(("codec alone", alone, alone_floor)),
+        Some(with_raw),
     );
+}
+
+/// The codec's own crate on the same bytes, and what is to be done after each batch.
+fn compressing<'a, After: FnMut(u64) + 'a>(
+    codec: Codec,
+    body: Vec<u8>,
+    batches: u64,
+    begin: impl Fn() -> After + 'a,
+) -> Work<'a> {
+    Box::new(move || {
+        let mut codec = Alone::new(codec);
+        let mut after = begin();
+        let began = Worked::start();
+        for n in 0..batches {
+            black_box(codec.compress(&body));
+            after(n);
+        }
+        (batches * EACH) as f64 / began.seconds()
+    })
 }
 
 fn built_row(
     bench: &mut Bench,
-    name: &'static str,
-    includes: &'static str,
-    unit: Unit,
+    (name, includes, unit): (&'static str, &'static str, Unit),
     built: Built,
     floor: Floor,
     other: Option<(&'static str, Work<'_>, Floor)>,
+    limit: Option<Work<'_>>,
 ) {
     let data = Data::new();
     bench.run(Contest {
@@ -218,6 +261,7 @@ fn built_row(
         klog: built.by_klog(&data, bench.path("klog")),
         kafka: Some((built.by_kafka(bench.path("kafka")), floor)),
         other,
+        limit,
     });
 }
 

@@ -90,6 +90,7 @@ fn row(bench: &mut Bench, name: &'static str, filling: Filling, floor: Floor) {
             floor,
         )),
         other: None,
+        limit: None,
     });
 }
 

@@ -255,7 +255,7 @@ fn main() {
         verdicts.filter(|verdict| is_it(*verdict)).count()
     };
     let missed = count(|verdict| verdict == Verdict::Missed);
-    let beyond = count(|verdict| matches!(verdict, Verdict::BeyondRaw(_)));
+    let beyond = count(|verdict| matches!(verdict, Verdict::BeyondRaw(..)));
     let took = bench.began.elapsed();
     println!(
         "{} rows in {} s, {missed} missed, {beyond} beyond what raw reads and writes reach",

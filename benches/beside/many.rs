@@ -103,6 +103,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: create_by_klog(&data, by_klog, logs, false),
         kafka: Some((create_by_kafka(by_kafka, logs, false), Some(4.0))),
         other: None,
+        limit: None,
     });
     let few = (logs / 10).max(1);
     bench.run_slow(Contest {
@@ -112,6 +113,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: create_by_klog(&data, each_by_klog, few, true),
         kafka: Some((create_by_kafka(each_by_kafka, few, true), None)),
         other: None,
+        limit: None,
     });
     // The inodes of what the rows above made go before anything else is made.
     let _ = fs::remove_dir_all(bench.path("made"));
@@ -130,6 +132,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: open_by_klog(klog.clone(), logs),
         kafka: Some((open_by_kafka(kafka.clone(), logs), Some(10.0))),
         other: None,
+        limit: None,
     });
     bench.run_slow(Contest {
         name: CLOSE,
@@ -138,6 +141,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: close_by_klog(klog.clone(), logs),
         kafka: Some((close_by_kafka(kafka.clone(), logs), None)),
         other: None,
+        limit: None,
     });
     if bench.wants(IDLE[0].0) {
         idle(bench, &klog, &kafka);

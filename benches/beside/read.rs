@@ -167,6 +167,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             }),
             Some(0.6),
         )),
+        limit: None,
     });
     let mut large = vec![0; FETCH_BYTES];
     bench.run(Contest {
@@ -184,6 +185,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             }),
             Some(0.9),
         )),
+        limit: None,
     });
     bench.run(Contest {
         name: NAMES[2],
@@ -199,6 +201,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             random_raw(&file, batches, batch_bytes, reads),
             Some(0.5),
         )),
+        limit: None,
     });
     bench.run(Contest {
         name: NAMES[3],
@@ -214,6 +217,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             random_raw(&file, batches, batch_bytes, look_ups),
             None,
         )),
+        limit: None,
     });
     log.close().unwrap();
 }
@@ -263,6 +267,7 @@ pub(crate) fn more_rows(bench: &mut Bench) {
             klog: scan_by_klog(Arc::clone(&log), records),
             kafka: Some((asked("scan", &kafka, records as f64, None), floor)),
             other: None,
+            limit: None,
         });
         log.close().unwrap();
     }

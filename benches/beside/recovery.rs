@@ -88,6 +88,7 @@ fn row(bench: &mut Bench, name: &'static str, logs: i32, threads: usize, floors:
         klog: by_klog(klog.clone(), threads),
         kafka: Some((by_kafka(kafka, threads), floors[0])),
         other: Some((RAW, raw(klog), floors[1])),
+        limit: None,
     });
 }
 

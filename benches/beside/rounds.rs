@@ -54,6 +54,8 @@ pub(crate) struct Contest<'a> {
     pub(crate) kafka: Option<(KafkaWork<'a>, Floor)>,
     /// What else klog is measured beside, mostly plain reads and writes, with its name.
     pub(crate) other: Option<(&'static str, Work<'a>, Floor)>,
+    /// What no such work takes less than on this machine, where the other contestant does only a part of it.
+    pub(crate) limit: Option<Work<'a>>,
 }
 
 impl Contest<'_> {
@@ -72,7 +74,7 @@ impl Contest<'_> {
         mut kafka: Option<&mut Kafka>,
     ) -> Row {
         let mut klog = Vec::new();
-        let (mut by_kafka, mut by_other) = (Vec::new(), Vec::new());
+        let (mut by_kafka, mut by_other, mut by_limit) = (Vec::new(), Vec::new(), Vec::new());
         let began = Instant::now();
         for round in 0..=rounds {
             // On a machine that is busy, or slow to sync, fewer rounds have to do.
@@ -80,6 +82,7 @@ impl Contest<'_> {
                 break;
             }
             let of_other = self.other.as_mut().map(|(_, work, _)| work());
+            let of_limit = self.limit.as_mut().map(|work| work());
             let of_kafka = match (&mut self.kafka, kafka.as_deref_mut()) {
                 (Some((work, _)), Some(kafka)) => Some(work(kafka)),
                 _ => None,
@@ -89,14 +92,24 @@ impl Contest<'_> {
                 klog.push(of_klog);
                 by_kafka.extend(of_kafka);
                 by_other.extend(of_other);
+                by_limit.extend(of_limit);
             }
         }
-        Row::new(
+        let row = Row::new(
             (self.name, self.includes, self.unit),
             klog,
             self.kafka.map(|(_, floor)| (by_kafka, floor)),
-            self.other.map(|(name, _, floor)| (name, by_other, floor)),
-        )
+            self.other
+                .map(|(name, _, floor)| (name, by_other.clone(), floor)),
+        );
+        Row {
+            limit_by_other: (!by_limit.is_empty()).then(|| {
+                Beside::new(by_other, &by_limit, None, row.unit)
+                    .ratio
+                    .median
+            }),
+            ..row
+        }
     }
 }
 
@@ -161,6 +174,8 @@ pub(crate) struct Row {
     pub(crate) other: Option<(&'static str, Beside)>,
     /// How many times as fast as Kafka the machine itself is, where klog is measured beside plain reads and writes.
     raw_by_kafka: Option<f64>,
+    /// How many times as fast as the other contestant the whole work could be at most.
+    limit_by_other: Option<f64>,
 }
 
 /// What came of what is asked of a row.
@@ -168,8 +183,8 @@ pub(crate) struct Row {
 pub(crate) enum Verdict {
     NothingAsked,
     Met,
-    /// Missed, but the machine itself is but so many times as fast as Kafka, which is less than what is asked of klog.
-    BeyondRaw(f64),
+    /// Missed, but the machine itself is but so many times as fast as that contestant, which is less than what is asked of klog.
+    BeyondRaw(f64, &'static str),
     Missed,
 }
 
@@ -193,6 +208,7 @@ impl Row {
         };
         Self {
             raw_by_kafka,
+            limit_by_other: None,
             name,
             includes,
             unit,
@@ -207,18 +223,29 @@ impl Row {
     pub(crate) fn verdict(&self) -> Verdict {
         let other = self.other.as_ref().map(|(_, other)| other);
         let asked = |beside: &&Beside| beside.floor.is_some();
-        let is_met = |beside: Option<&Beside>| beside.is_none_or(Beside::is_met);
         let kafka = self.kafka.as_ref();
         if kafka.filter(asked).or(other.filter(asked)).is_none() {
             return Verdict::NothingAsked;
         }
-        let floor = kafka.and_then(|kafka| kafka.floor);
-        match (is_met(kafka), is_met(other), self.raw_by_kafka) {
-            (true, true, _) => Verdict::Met,
-            (false, true, Some(raw)) if floor.is_some_and(|floor| raw < floor) => {
-                Verdict::BeyondRaw(raw)
-            }
+        let of_kafka = verdict_beside(kafka, self.raw_by_kafka, "Kafka");
+        let name = self.other.as_ref().map_or("", |(name, _)| name);
+        match (of_kafka, verdict_beside(other, self.limit_by_other, name)) {
+            (Verdict::Met, verdict) | (verdict, Verdict::Met) => verdict,
+            (Verdict::BeyondRaw(..), Verdict::BeyondRaw(..)) => of_kafka,
             _ => Verdict::Missed,
         }
+    }
+}
+
+/// What came of what is asked of klog beside one contestant, of which the machine itself is but a multiple.
+fn verdict_beside(beside: Option<&Beside>, machine: Option<f64>, name: &'static str) -> Verdict {
+    let Some(beside) = beside.filter(|beside| !beside.is_met()) else {
+        return Verdict::Met;
+    };
+    match machine {
+        Some(times) if beside.floor.is_some_and(|floor| times < floor) => {
+            Verdict::BeyondRaw(times, name)
+        }
+        _ => Verdict::Missed,
     }
 }

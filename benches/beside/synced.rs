@@ -76,6 +76,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             raw(bench.path("raw"), batch, batches, 1),
             Some(0.9),
         )),
+        limit: None,
     });
     bench.run(Contest {
         name: "append + fsync, 16 threads",
@@ -84,6 +85,7 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: by_klog(&data, klog.clone(), batches * THREADS / 4, THREADS),
         kafka: Some((by_kafka(kafka, batches, THREADS), None)),
         other: Some(("1 thread", by_klog(&data, klog, batches, 1), Some(6.0))),
+        limit: None,
     });
 }
 
@@ -111,6 +113,7 @@ pub(crate) fn more_rows(bench: &mut Bench) {
                 raw(bench.path("raw"), batch.clone(), batches, threads),
                 None,
             )),
+            limit: None,
         });
     }
 }

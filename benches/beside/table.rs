@@ -64,8 +64,8 @@ pub(crate) fn print(row: &Row) {
         )
         .unwrap();
     }
-    if let Verdict::BeyondRaw(raw) = row.verdict() {
-        write!(line, "; beyond raw, which is {raw:.2} x Kafka").unwrap();
+    if let Verdict::BeyondRaw(raw, name) = row.verdict() {
+        write!(line, "; beyond raw, which is {raw:.2} x {name}").unwrap();
     }
     println!("{line}");
 }
@@ -100,7 +100,7 @@ fn made(rows: &[Row], facts: &[String]) -> String {
         let verdict = match row.verdict() {
             Verdict::NothingAsked => String::new(),
             Verdict::Met => "ok".to_owned(),
-            Verdict::BeyondRaw(raw) => format!("**beyond raw**, which is {raw:.2} x Kafka"),
+            Verdict::BeyondRaw(raw, name) => format!("**beyond raw**, which is {raw:.2} x {name}"),
             Verdict::Missed => "**MISSED**".to_owned(),
         };
         writeln!(

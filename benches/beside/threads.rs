@@ -125,6 +125,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             klog: work.by_klog(&data, bench.path("klog")),
             kafka: Some((work.by_kafka(bench.path("kafka")), None)),
             other: Some((RAW, work.raw(bench.path("raw-files"), batch.clone()), None)),
+            limit: None,
         });
     }
 }

@@ -177,6 +177,7 @@ pub(crate) fn rows(bench: &mut Bench) {
             append_by_klog(&data, bench.path("klog-rust"), batches),
             None,
         )),
+        limit: None,
     });
     let name = "scan, C ABI";
     if !bench.wants(name) {
@@ -194,5 +195,6 @@ pub(crate) fn rows(bench: &mut Bench) {
         klog: scan(dirs[0].clone(), records),
         kafka: Some((asked("scan", &dirs[1], records as f64, None), None)),
         other: Some(("Rust", scan_by_klog(open_by_rust(&dirs[2]), records), None)),
+        limit: None,
     });
 }

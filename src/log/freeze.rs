@@ -90,6 +90,10 @@ impl Frozen<'_> {
         log.home.store(copy.home.load_full());
         log.recovery_point
             .store(copy.recovery_point.load(Ordering::SeqCst), Ordering::SeqCst);
+        log.recovered_below.store(
+            copy.recovered_below.load(Ordering::SeqCst),
+            Ordering::SeqCst,
+        );
         log.last_flush.store(log.clock.now().0, Ordering::SeqCst);
         // They lie in the old directory, and go with it.
         *log.retired.lock() = Retired::default();

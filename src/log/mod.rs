@@ -135,6 +135,8 @@ pub struct Log {
     cuts: AtomicU64,
     start: AtomicI64,
     recovery_point: AtomicI64,
+    /// What a recovery made durable: the recovery point that is stored may be so high (deviations.md D90).
+    recovered_below: AtomicI64,
     /// When the recovery point last rose, or the log was opened.
     last_flush: AtomicI64,
     state: AtomicU8,
@@ -224,6 +226,7 @@ impl Log {
     fn of_loaded(place: LogPlace, options: &LoadOptions, loaded: Loaded) -> Self {
         let opened_at = place.clock.now().0;
         let (start, recovery_point) = (loaded.log_start, loaded.recovery_point);
+        let recovered_below = loaded.recovered_below;
         let topic_id = loaded.topic_id;
         let (segments, writer) = Self::writer_of(options, loaded);
         let end = LogEnd {
@@ -246,6 +249,7 @@ impl Log {
             cuts: AtomicU64::new(0),
             start: AtomicI64::new(start.0),
             recovery_point: AtomicI64::new(recovery_point.0),
+            recovered_below: AtomicI64::new(recovered_below.0),
             last_flush: AtomicI64::new(opened_at),
             state: AtomicU8::new(OPEN),
             topic_id: Mutex::new(topic_id),
@@ -344,6 +348,14 @@ impl Log {
     #[must_use]
     pub fn recovery_point(&self) -> Offset {
         Offset(self.recovery_point.load(Ordering::SeqCst))
+    }
+
+    /// The recovery point to be stored: that of Kafka's log does not rise when it is recovered, so that a crash soon after
+    /// would have all of it read again.
+    #[must_use]
+    pub fn stored_recovery_point(&self) -> Offset {
+        let recovered_below = self.recovered_below.load(Ordering::SeqCst);
+        self.recovery_point().max(Offset(recovered_below))
     }
 
     /// Its topic id.

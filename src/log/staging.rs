@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::validation::Origin;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::batch::{Batch, BatchHeader};
 use crate::format::control::{self, ControlBatch};
 use crate::format::decoder::RecordDecoder;
@@ -51,6 +51,18 @@ pub(super) fn check<'h>(
             && let Some(repeated) = known.repeated(header)
         {
             return Ok(Outcome::Duplicate(*repeated));
+        }
+        if header.attributes.is_control() && !control::is_marker(header) {
+            // A load makes nothing of it, nor must what is in memory before: only a leader's is taken as it is.
+            if origin == Origin::Replication {
+                continue;
+            }
+            return Err(Error::invalid_record(format!(
+                "a control batch of a producer has {} bytes, at most {} are taken: markers have less than a hundred",
+                header.size_bytes,
+                control::MARKER_BYTES_MAX
+            ))
+            .at_offset(header.base_offset));
         }
         let assigns = matches!(origin, Origin::Client | Origin::Coordinator);
         if assigns && header.attributes.is_transactional() {

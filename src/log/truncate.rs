@@ -164,6 +164,7 @@ impl Log {
             writer.pending_roll = PendingRoll::None;
             writer.end = end;
             self.recovery_point.fetch_min(end.0, Ordering::SeqCst);
+            self.recovered_below.fetch_min(end.0, Ordering::SeqCst);
             self.start.store(start.0, Ordering::SeqCst);
             writer.settle_at(high_watermark);
             self.segments.store(Arc::new(segments));

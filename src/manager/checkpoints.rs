@@ -158,7 +158,7 @@ impl Served {
         };
         let partition = log.partition();
         self.recovery_points
-            .insert(partition.clone(), limited(log.recovery_point()));
+            .insert(partition.clone(), limited(log.stored_recovery_point()));
         let start = match limit {
             Limit::StartAtLeast(start) => log.start_offset().max(start),
             Limit::None | Limit::NoneAbove(_) => limited(log.start_offset()),

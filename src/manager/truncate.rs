@@ -24,6 +24,9 @@ impl Manager {
             let left = segments.floor(target).map_or(target, |s| s.base_offset());
             self.check_changeable(log)?;
             self.lower_cleaner_offset(log, left)?;
+            if segments.floor(target).is_none() {
+                self.empty_above(log, target)?;
+            }
             self.cut(log, target, || log.truncate_to(target))
         })
     }
@@ -41,6 +44,7 @@ impl Manager {
         self.without_cleaning(log.partition(), || {
             self.check_changeable(log)?;
             self.lower_cleaner_offset(log, target)?;
+            self.empty_above(log, start.map_or(target, |start| start.min(target)))?;
             self.cut(log, target, || log.truncate_fully(target, start))
         })
     }
@@ -62,6 +66,20 @@ impl Manager {
         self.change(log, Limit::StartAtLeast(target), || {
             log.delete_records(target)
         })
+    }
+
+    /// Before all of a log goes that is to go on below where it starts: the start that is stored comes down first, and would
+    /// let records come back that were deleted in front of it. Without records there are none.
+    fn empty_above(&self, log: &Arc<Log>, target: Offset) -> Result<()> {
+        let start = log.start_offset();
+        let segments = log.segments();
+        let has_deleted = segments
+            .first()
+            .is_some_and(|first| first.base_offset() < start);
+        if target >= start || !has_deleted {
+            return Ok(());
+        }
+        self.cut(log, start, || log.truncate_fully(start, None))
     }
 
     fn check_changeable(&self, log: &Log) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::support::canonical::{LogLines, Text};
 use crate::support::command;
 use crate::support::engine::{Home, NOW, t0};
 use crate::support::fixture::{self, Fixture};
+use crate::support::producing::step;
 use crate::support::random::Random;
 use crate::support::{raw, tree};
 
@@ -559,4 +560,32 @@ fn a_magic_below_0_is_read_as_magic_1() {
             .iter()
             .any(|line| line.contains("magic=-19"))
     );
+}
+
+/// A difference (docs/compatibility.md): Kafka goes by what such an index says, klog by the log.
+#[test]
+fn kafka_takes_a_transaction_index_whose_markers_do_not_rise() {
+    let home = Home::new();
+    let manager = home.open();
+    let log = t0(&manager);
+    step("T 1/0 0+2").at_offsets(&log, 0, 1);
+    step("A 1/0 0").at_offsets(&log, 2, 2);
+    step("T 2/0 0+2").at_offsets(&log, 3, 4);
+    step("A 2/0 0").at_offsets(&log, 5, 5);
+    manager.close().unwrap();
+    let (kafka, klog) = (
+        || Text::parse(&referee().dump(&home.dir)),
+        || Text::parse(&command::dump(&home.dir)),
+    );
+    let aborted = |text: Text| -> Vec<String> {
+        let lines = text.log("t-0").starting("aborted");
+        lines.into_iter().map(str::to_owned).collect()
+    };
+    let good = aborted(kafka());
+    assert_eq!((good.len(), &good), (2, &aborted(klog())));
+    let content = home.read("0.txnindex");
+    let (first, second) = content.split_at(34);
+    home.write("0.txnindex", [second, first].concat());
+    assert_eq!(aborted(kafka()), [good[1].clone(), good[0].clone()]);
+    assert_eq!(aborted(klog()), good);
 }

@@ -73,6 +73,8 @@ pub(super) struct Loaded {
     pub(super) end: Offset,
     pub(super) log_start: Offset,
     pub(super) recovery_point: Offset,
+    /// Everything below was recovered and is durable, and whoever asked for the load was told so.
+    pub(super) recovered_below: Offset,
     pub(super) producers: ProducerLog,
     pub(super) epochs: EpochFile,
     pub(super) topic_id: Option<Uuid>,
@@ -166,6 +168,7 @@ fn load_once(
         segments: Vec::new(),
         snapshots: None,
         had_segments: false,
+        recovered_below: Offset::ZERO,
         overflowing,
     };
     changed |= loader.open_segments(files)?;
@@ -191,6 +194,8 @@ struct Loader<'a> {
     snapshots: Option<BTreeSet<Offset>>,
     /// Whether any segment was found that holds what the checkpointed log start leaves.
     had_segments: bool,
+    /// See [`Loaded::recovered_below`].
+    recovered_below: Offset,
     /// Told to who asked for the load: the segment that cannot be recovered before it is split.
     overflowing: &'a mut Option<Offset>,
 }
@@ -508,7 +513,9 @@ impl Loader<'_> {
             return Ok(());
         };
         self.epochs.store()?;
-        progress.recovered_below(next.base_offset())
+        progress.recovered_below(next.base_offset())?;
+        self.recovered_below = next.base_offset();
+        Ok(())
     }
 
     fn recover_bad_tail(&mut self) -> Result<Option<SegmentWriter>> {
@@ -604,6 +611,7 @@ impl Loader<'_> {
             end,
             log_start,
             recovery_point,
+            recovered_below: self.recovered_below,
             producers,
             epochs: self.epochs,
             topic_id,
