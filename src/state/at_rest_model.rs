@@ -136,7 +136,9 @@ fn stays(known: &Producer, now: i64, expiration_ms: i64) -> bool {
 
 fn load(producers: &mut Producers, entries: &[ProducerEntry], now: i64, expiration_ms: i64) {
     let mut loading = producers.load(TimestampMs(now), expiration_ms);
-    entries.iter().for_each(|entry| loading.take(entry));
+    for entry in entries {
+        loading.take(entry);
+    }
 }
 
 fn check(producers: &Producers, plain: &Plain) -> Result<(), TestCaseError> {
