@@ -186,6 +186,11 @@ pub extern "C" fn klog_testing_await_held(count: u32) {
     }
 }
 
+/// Ends what was told of paths that contain part, and lets go what is held there: other threads may have told something else.
+pub fn let_go(part: &str) {
+    SCRIPT.change(|rules| rules.of_files.retain(|rule| !rule.part.contains(part)));
+}
+
 /// Ends all that was told, and lets go what is held.
 #[unsafe(no_mangle)]
 pub extern "C" fn klog_testing_clear() {

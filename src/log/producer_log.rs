@@ -322,9 +322,15 @@ impl ProducerLog {
             Some(Ok(opened)) => opened,
         };
         let mut loading = self.producers.load(now, self.expiration_ms);
-        snapshot::read_entries(len, &mut |to, at| file.read_at(to, at), &mut |stored| {
+        let read = snapshot::read_entries(len, &mut |to, at| file.read_at(to, at), &mut |stored| {
             loading.take(&stored.entry());
-        })
+        });
+        drop(loading);
+        if !matches!(read, Ok(Ok(()))) {
+            // Its owner may have cut it after its checksum was found right.
+            self.producers.clear();
+        }
+        read
     }
 
     fn replay(

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use klog::ffi::append::*;
@@ -11,6 +10,7 @@ use klog::ffi::events::*;
 use klog::ffi::log::*;
 use klog::ffi::maintain::*;
 use klog::ffi::metrics::*;
+use klog::ffi::testing::{klog_testing_hold, let_go};
 use klog::ffi::types::*;
 
 use crate::calls::*;
@@ -379,12 +379,6 @@ fn progress(dir: &CStr) -> Result<(klog_open_progress, String), klog_status> {
 }
 
 /// A file that nobody can read before somebody writes: an opening that comes to it stands still.
-fn make_fifo(path: &Path) {
-    let path = CString::new(path.as_os_str().as_bytes()).unwrap();
-    // SAFETY: a path with its NUL.
-    assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
-}
-
 #[test]
 fn another_thread_sees_how_far_an_opening_is() {
     let root = tempfile::tempdir().unwrap();
@@ -395,11 +389,14 @@ fn another_thread_sees_how_far_an_opening_is() {
     }
     close(owner);
     assert_eq!(progress(&dir).unwrap_err(), KLOG_ERR_END);
-    let fifo = root.path().join("u-0/partition.metadata");
-    make_fifo(&fifo);
+    let held = root.path().join("u-0/partition.metadata");
+    let held = held.to_str().unwrap();
+    let (open, path) = (c"open", CString::new(held).unwrap());
+    assert_eq!(klog_testing_hold(open.as_ptr(), path.as_ptr()), KLOG_OK);
     let (owner, (seen, lines)) = std::thread::scope(|scope| {
         let opening = scope.spawn(|| manager(root.path()));
         let seen = loop {
+            assert!(!opening.is_finished(), "it was not held");
             match progress(&dir) {
                 // It stands at the one that cannot be read, whatever has become of the other.
                 Ok((seen, lines)) if lines.contains("u-0\t") => break (seen, lines),
@@ -407,8 +404,7 @@ fn another_thread_sees_how_far_an_opening_is() {
                 Err(status) => panic!("{status}"),
             }
         };
-        // Nothing is written: what reads it finds an empty file, whichever end is closed first.
-        drop(std::fs::OpenOptions::new().write(true).open(&fifo).unwrap());
+        let_go(held);
         (opening.join().unwrap(), seen)
     });
     assert_eq!(seen.logs_total, 2);

@@ -9,7 +9,7 @@ use crate::format::batch::BatchHeader;
 use crate::format::offset_index::{self, OffsetEntry};
 use crate::format::time_index::{self, TimeEntry};
 use crate::io::{File, FileSystem, OpenMode};
-use crate::types::{MAX_RELATIVE_OFFSET, Offset, TimestampMs};
+use crate::types::{MAX_RELATIVE_OFFSET, Offset, TimestampMs, to_usize};
 
 /// After so many bytes an entry is due, where `index.interval.bytes` says nothing else.
 const INTERVAL_BYTES: u64 = 4096;
@@ -84,13 +84,18 @@ impl Entries {
             .map(|entry| (at, entry)))
     }
 
-    /// Whether all from `position` on is zero.
+    /// Whether all entries from `position` on are zero.
     fn is_zero_from(&mut self, position: u64) -> Result<bool> {
+        let end = self.len - self.rest_bytes();
         let mut piece = vec![0; CHUNK_BYTES];
         let mut at = position;
         // There may be gigabytes of hole.
-        while let Some(written) = self.file.written_from(at)?.filter(|at| *at < self.len) {
-            let read = self.file.read_at(&mut piece, written)?;
+        while let Some(written) = self.file.written_from(at)?.filter(|at| *at < end) {
+            // Not what its owner has added meanwhile.
+            let n = to_usize(end - written).min(CHUNK_BYTES);
+            let read = self
+                .file
+                .read_at(piece.get_mut(..n).unwrap_or_default(), written)?;
             let bytes = piece.get(..read).unwrap_or_default();
             if bytes.is_empty() {
                 break;
