@@ -21,7 +21,7 @@ use klog::manager::Manager;
 use klog::types::{LeaderEpoch, Offset, ProducerId, TimestampMs};
 
 use support::engine::{Home, NOW, t0};
-use support::producing::{aborted, step};
+use support::producing::{aborted, step, two_aborted};
 
 fn manual(home: &Home) -> (Manager, Arc<Log>) {
     let manager = home.open();
@@ -316,10 +316,7 @@ fn a_transaction_index_whose_markers_do_not_rise_is_made_anew() {
     let home = Home::new();
     let manager = home.open();
     let log = t0(&manager);
-    step("T 1/0 0+2").at_offsets(&log, 0, 1);
-    step("A 1/0 0").at_offsets(&log, 2, 2);
-    step("T 2/0 0+2").at_offsets(&log, 3, 4);
-    step("A 2/0 0").at_offsets(&log, 5, 5);
+    two_aborted(&log);
     step("P 1").at_offsets(&log, 6, 6);
     let expected = aborted(&log);
     manager.close().unwrap();

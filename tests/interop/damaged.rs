@@ -12,7 +12,7 @@ use crate::support::canonical::{LogLines, Text};
 use crate::support::command;
 use crate::support::engine::{Home, NOW, t0};
 use crate::support::fixture::{self, Fixture};
-use crate::support::producing::step;
+use crate::support::producing::two_aborted;
 use crate::support::random::Random;
 use crate::support::{raw, tree};
 
@@ -568,10 +568,7 @@ fn kafka_takes_a_transaction_index_whose_markers_do_not_rise() {
     let home = Home::new();
     let manager = home.open();
     let log = t0(&manager);
-    step("T 1/0 0+2").at_offsets(&log, 0, 1);
-    step("A 1/0 0").at_offsets(&log, 2, 2);
-    step("T 2/0 0+2").at_offsets(&log, 3, 4);
-    step("A 2/0 0").at_offsets(&log, 5, 5);
+    two_aborted(&log);
     manager.close().unwrap();
     let (kafka, klog) = (
         || Text::parse(&referee().dump(&home.dir)),

@@ -139,6 +139,14 @@ impl Step<'_> {
     }
 }
 
+/// Two transactions that are aborted, at the offsets 0 to 5.
+pub(crate) fn two_aborted(log: &Log) {
+    step("T 1/0 0+2").at_offsets(log, 0, 1);
+    step("A 1/0 0").at_offsets(log, 2, 2);
+    step("T 2/0 0+2").at_offsets(log, 3, 4);
+    step("A 2/0 0").at_offsets(log, 5, 5);
+}
+
 /// All that an append may change.
 pub(crate) fn state_of(log: &Log) -> String {
     let info = log.info();
